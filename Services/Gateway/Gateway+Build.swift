@@ -13,7 +13,7 @@ func runGateway() async throws {
     ProcessMemory.keepSmall()
     let configuration = try GatewayConfiguration()
     let logger = configuration.start.makeLogger(configuration.replica)
-    configuration.start.exportSpans(of: configuration.replica, logger)
+    let exporter = configuration.start.exportSpans(of: configuration.replica, logger)
 
     if configuration.cloud.codeReplacesFunctions {
         logger.warning("Functions of cloud code replace Satchel's functions of the same name.")
@@ -104,6 +104,7 @@ func runGateway() async throws {
             // Stops first: the gateway refuses no request before the balancer has noticed.
             GatewayDrain(standing: standing, duration: configuration.drain, logger: logger),
         ], until: await ProcessEnd.bySignal())
+    await exporter?.export(timeout: SpanExporter.lastTimeout)
 }
 
 private func server(

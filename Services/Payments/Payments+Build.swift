@@ -70,12 +70,7 @@ package func buildPayments(
         try await CustomerDeletions.removeDue(host.store, provider, host.logger)
         return .idle
     }
-    host.report { reader in
-        try ["charges", "refunds"].map { table in
-            let rows = try reader.rows("SELECT count(*) AS count FROM \(table) WHERE state = 'created'")
-            return Figure(.paymentsOpen, Double(try rows.first?.int("count") ?? 0), ["kind": table])
-        }
-    }
+    host.report { reader in try OpenPayments.figures(in: reader, at: .now) }
     host.limitStoredTimes(RefundLedger.waits)
     host.whenWriter("refunds", every: Refunds.pause, problem: "Undecided refunds could not be read or stored.") {
         try await refunds.finishDue()

@@ -6,7 +6,7 @@ import ProcessKit
 func runWeb() async throws {
     let configuration = try WebConfiguration(.environment)
     let logger = configuration.start.makeLogger(configuration.replica)
-    configuration.start.exportSpans(of: configuration.replica, logger)
+    let exporter = configuration.start.exportSpans(of: configuration.replica, logger)
     let answers = try WebAnswers(configuration)
     let bus = try BusEndpoint(
         configuration: configuration.bus, service: WebAnswers.service, replica: configuration.replica,
@@ -21,4 +21,5 @@ func runWeb() async throws {
     await bus.leave(within: .seconds(1))
     bus.stop()
     logger.notice("Stopped.")
+    await exporter?.export(timeout: SpanExporter.lastTimeout)
 }

@@ -14,14 +14,14 @@ package enum KeyedAnswers {
     private static let kept = Duration.seconds(86_400)
     /// The gateway renews a run every three seconds.
     private static let lease = Duration.seconds(10)
-    /// An order with many items has a few kilobytes, the answer to a batch of 200 creates 16.
-    private static let answerBytesMax = 128 << 10
+    /// A run cannot be renewed while catalog is away: it has this long from the first claim after its lease.
+    private static let grace = Duration.seconds(5)
     private static let keyBytesMax = 100
     private static let pruneRowsMax = 500
 
     /// Begins a run, or renews it.
     /// - Throws: `.requestLimitExceeded` (155) when the caller's quota of objects is exhausted.
-    static func begin(
+    package static func begin(
         _ message: BeginWrite, by caller: Caller, in transaction: StoreTransaction
     ) throws -> WriteState {
         guard (1...keyBytesMax).contains(message.key.utf8.count), !message.run.isEmpty else {
@@ -32,9 +32,16 @@ package enum KeyedAnswers {
         if let row = try find(message.key, in: transaction) {
             guard try row.text("request") == message.request else { return state(.other) }
             if try row.int("isDone") == 1 { return try answered(row) }
-            // A clock that was set back makes no lease longer.
-            let isLeased = try (now + 1...now + lease.milliseconds).contains(row.int("busyUntil"))
-            if isLeased, try row.text("run") != message.run { return state(.running) }
+            let until = try row.int("busyUntil")
+            if until != 0, try row.text("run") != message.run {
+                if isBusy(until, at: now) { return state(.running) }
+                if until > 0 {
+                    try transaction.execute(
+                        "UPDATE keyedAnswers SET busyUntil = ? WHERE key = ?",
+                        [.int(-(now + grace.milliseconds)), .text(message.key)])
+                    return state(.running)
+                }
+            }
             try transaction.execute(
                 "UPDATE keyedAnswers SET run = ?, busyUntil = ? WHERE key = ?",
                 [.text(message.run), busyUntil, .text(message.key)])
@@ -54,9 +61,29 @@ package enum KeyedAnswers {
         return rows == 1 ? state(.run, seed: seed) : state(.running)
     }
 
+    /// Whether a run is under way, or has an answer; unknown when a claim has to decide.
+    package static func state(_ message: BeginWrite, in reader: some ObjectReading) throws -> WriteState {
+        let now = Timestamp.now.milliseconds
+        let rows = try reader.rows(
+            "SELECT busyUntil, isDone, answer FROM keyedAnswers WHERE key = ? AND request = ? AND keptSince > ?",
+            [.text(message.key), .text(message.request), .int(now - kept.milliseconds)])
+        guard let row = rows.first else { return state(.unknown) }
+        if try row.int("isDone") == 1 { return try answered(row) }
+        return state(isBusy(try row.int("busyUntil"), at: now) ? .running : .unknown)
+    }
+
+    /// Whether a lease lasts, or the grace after it (negative). A clock that was set back makes neither longer.
+    private static func isBusy(_ until: Int64, at now: Int64) -> Bool {
+        until > 0
+            ? (now + 1...now + lease.milliseconds).contains(until)
+            : (now + 1...now + grace.milliseconds).contains(-until)
+    }
+
     /// Stores the answer of a run. An answer that is too large, or exceeds the caller's quota, leaves the mark that the
     /// write was carried out.
-    static func end(_ message: EndWrite, by caller: Caller, in transaction: StoreTransaction) throws -> WriteState {
+    package static func end(
+        _ message: EndWrite, by caller: Caller, in transaction: StoreTransaction
+    ) throws -> WriteState {
         // Nothing to do when the day is over.
         guard let row = try find(message.key, in: transaction) else { return state(.run) }
         let isOwn = try row.text("run") == message.run
@@ -73,7 +100,7 @@ package enum KeyedAnswers {
     }
 
     private static func stored(_ answer: Data, by caller: Caller, in transaction: StoreTransaction) -> SQLValue {
-        guard (1...answerBytesMax).contains(answer.count),
+        guard (1...EndWrite.answerBytesMax).contains(answer.count),
             (try? transaction.quotas.take(answer.count, of: .objectBytes, by: caller)) != nil
         else { return .null }
         return .blob(Array(answer))
@@ -81,12 +108,15 @@ package enum KeyedAnswers {
 
     /// Removes answers that are over; true when more may remain.
     package static func removeExpired(in transaction: StoreTransaction) throws -> Bool {
-        // Ids increase with time.
+        // Ids increase with time. Rows of a clock that was wrong once must not hide the others.
         let removed = try transaction.execute(
             """
-            DELETE FROM keyedAnswers WHERE id IN (SELECT id FROM keyedAnswers ORDER BY id LIMIT ?) AND keptSince <= ?
+            DELETE FROM keyedAnswers WHERE id IN (SELECT id FROM keyedAnswers WHERE keptSince <= ? ORDER BY id LIMIT ?)
+            AND keptSince <= ?
             """,
-            [.int(Int64(pruneRowsMax)), .int(oldest(in: transaction))])
+            [
+                .int(transaction.now.milliseconds), .int(Int64(pruneRowsMax)), .int(oldest(in: transaction)),
+            ])
         return removed == pruneRowsMax
     }
 

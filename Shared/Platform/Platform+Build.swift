@@ -48,6 +48,7 @@ package func buildPlatform(
     routes.write(CatalogCalls.beginWrite, keyed: false) { message, request, transaction in
         try KeyedAnswers.begin(message, by: request.caller, in: transaction)
     }
+    routes.read(CatalogCalls.writeState) { message, _, reader in try KeyedAnswers.state(message, in: reader) }
     routes.write(CatalogCalls.endWrite, keyed: false) { message, request, transaction in
         try KeyedAnswers.end(message, by: request.caller, in: transaction)
     }

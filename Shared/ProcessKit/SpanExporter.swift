@@ -36,7 +36,9 @@ public struct TraceSettings: Sendable {
 package final class SpanExporter: Sendable {
     /// Spans in a request to the collector.
     private static let spansMax = 512
-    private static let timeout = Duration.seconds(10)
+    package static let timeout = Duration.seconds(10)
+    /// At the end of the process.
+    package static let lastTimeout = Duration.seconds(1)
 
     private let spans: SpanQueue
     private let settings: TraceSettings
@@ -70,13 +72,14 @@ package final class SpanExporter: Sendable {
     }
 
     /// Sends the spans that wait.
-    package func export() async {
+    /// - Parameter timeout: of each request to the collector.
+    package func export(timeout: Duration = SpanExporter.timeout) async {
         while true {
             let batch = spans.take(atMost: Self.spansMax)
             guard !batch.isEmpty else { return }
             let request = OutboundRequest(
                 .post, settings.url + "/v1/traces", headers: [("Content-Type", "application/json")],
-                body: TraceSpan.export(batch, of: resource).serialized, timeout: Self.timeout)
+                body: TraceSpan.export(batch, of: resource).serialized, timeout: timeout)
             let status = (try? await client.send(request))?.status ?? 0
             guard (200...299).contains(status) else { return spans.drop(batch.count) }
         }
@@ -86,14 +89,17 @@ package final class SpanExporter: Sendable {
 extension ProcessStart {
     /// Exports the spans of this process, if the operator wants it. To be called once per process.
     /// - Parameter replica: the name of the process, such as `catalog-1`.
-    public func exportSpans(of replica: String, _ logger: Logger) {
-        guard let traces else { return }
+    /// - Returns: exports the last spans when the process ends; nil without a collector.
+    package func exportSpans(of replica: String, _ logger: Logger) -> SpanExporter? {
+        guard let traces else { return nil }
         let spans = SpanQueue()
         Tracing.record(into: spans)
         let resource: [String: JSON] = [
             "service.name": .string(String(replica.prefix { $0 != "-" })), "service.namespace": "satchel",
             "service.instance.id": .string(replica), "service.version": .string(satchelRelease),
         ]
-        SpanExporter(spans, traces, of: resource, logger: logger).start()
+        let exporter = SpanExporter(spans, traces, of: resource, logger: logger)
+        exporter.start()
+        return exporter
     }
 }

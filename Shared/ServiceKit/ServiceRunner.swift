@@ -43,11 +43,12 @@ private func run(
     guard !CommandLine.arguments.dropFirst().elementsEqual([ServiceMove.argument]) else {
         return try ServiceMove.run(plan, configuration, logger)
     }
-    configuration.start.exportSpans(of: configuration.replica, logger)
+    let exporter = configuration.start.exportSpans(of: configuration.replica, logger)
     let host = try ServiceHost(plan: plan, configuration: configuration, logger: logger)
     let routes = try ServiceRoutes(host: host, build: build)
     let end = await ProcessEnd.bySignal()
     try await ProcessParts.run([RunningService(host: host, routes: routes)], until: end)
+    await exporter?.export(timeout: SpanExporter.lastTimeout)
 }
 
 /// Ends the process at once, so that the database remains as it is for a repair. Every later start refuses it again.

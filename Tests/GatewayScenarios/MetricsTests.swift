@@ -153,6 +153,36 @@ import Testing
         }
     }
 
+    /// Otherwise a slow client could set off the alert about slow answers.
+    @Test func theTimeInWhichABodyArrivesIsNotCounted() async throws {
+        try await Suite.with { suite in
+            for (path, route, status) in [
+                ("classes/Slow", "/classes/{className}", "2xx"),
+                ("functions/nothing", "/functions/{functionName}", "4xx"),
+            ] {
+                let connection = try RawConnection(suite)
+                connection.send(
+                    head: """
+                        POST /parse/\(path) HTTP/1.1
+                        Host: x
+                        X-Parse-Application-Id: satchel
+                        Content-Length: 2
+                        """)
+                #expect(connection.read(within: 3000) == nil)
+                connection.send(Array("{}".utf8))
+                #expect(connection.read(within: 30_000)?.hasPrefix("HTTP/1.1 ") == true)
+                let count = Self.count("POST", route, status)
+                var after: Samples = [:]
+                try await eventually("the answer is counted") {
+                    after = try await Self.samples(suite)
+                    return (after[count] ?? 0) > 0
+                }
+                let seconds = after[count.replacing("_count{", with: "_sum{")] ?? .infinity
+                #expect(seconds < 3, "\(path): \(seconds)")
+            }
+        }
+    }
+
     @Test func withoutATokenOnlyProgramsOnTheHostReadThem() async throws {
         let suite = try await Suite.shared
         #expect(try await Self.scrape(suite).status == 200)
@@ -161,6 +191,8 @@ import Testing
             #expect(answer.status == 403, "\(name)")
             #expect(!answer.text.contains("satchel_"), "\(name)")
         }
+        // A browser's page whose domain leads to this host.
+        #expect(try await Self.scrape(suite, [("Host", "attacker.example:1337")]).status == 403)
         // A session or the master key opens nothing more.
         let master = ParseClient.master(suite).credentials
         #expect(try await Self.scrape(suite, master + [("X-Forwarded-For", "203.0.113.7")]).status == 403)

@@ -135,6 +135,23 @@ import Testing
         }
     }
 
+    @Test func theLastSpansAreExportedAtTheEnd() async throws {
+        try await Self.with([:]) { host in
+            for _ in 0..<3 {
+                let traceId = Self.id(32)
+                let read = try await host.master.send(
+                    .GET, "/classes/Note",
+                    headers: host.master.credentials + [("traceparent", "00-\(traceId)-\(Self.id(16))-01")])
+                #expect(read.status == 200, "\(read.text)")
+                try await host.suite.restart("gateway-1")
+                try await eventually("the request's span has arrived") {
+                    Self.spans(traceId, host).contains { $0.service == "gateway" && $0.name.hasPrefix("GET ") }
+                }
+                try await host.suite.untilHealthy()
+            }
+        }
+    }
+
     @Test func aCollectorThatFailsCostsSpansAlone() async throws {
         try await Self.with(["SATCHEL_TRACES_SHARE": "1"]) { host in
             try await host.answer("v1/traces", ["status": 503])

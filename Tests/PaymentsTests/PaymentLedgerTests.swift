@@ -57,6 +57,27 @@ import Testing
         try await sandbox.count("SELECT COALESCE(SUM(amount), 0) FROM sandboxRefunds")
     }
 
+    // MARK: - Figures
+
+    /// An alert reads them.
+    @Test func onlyWhatTheProviderShouldHaveDecidedIsOpen() async throws {
+        try await sandbox.store.write { transaction in
+            for (id, awaits, createdAt) in [("new", 0, 400_000), ("late", 0, 100_000), ("unconfirmed", 1, 100_000)] {
+                try transaction.execute(
+                    """
+                    INSERT INTO charges(operationId, orderId, userId, amount, currency, requested, source, state, \
+                    createdAt, changedAt, awaitsAction)
+                    VALUES (?, 'order1', 'alice', 1, 'usd', '', '', 'created', ?, 0, ?)
+                    """, [.text(id), .int(Int64(createdAt)), .int(Int64(awaits))])
+            }
+        }
+        let figures = try await sandbox.store.read {
+            try OpenPayments.figures(in: $0, at: Timestamp(milliseconds: 400_000))
+        }
+        #expect(figures.map(\.value) == [1, 0])
+        #expect(figures.map(\.labels) == [["kind": "charges"], ["kind": "refunds"]])
+    }
+
     // MARK: - Looking up
 
     @Test func aMadeChargeIsFound() async throws {

@@ -5,5 +5,9 @@ import ServiceKit
 /// A service that hosts nothing but the platform.
 let platformPlan = ServicePlan(
     name: "platform", classes: platformClasses,
-    migrations: [Migration(1, "tables", platformTables + codeHookTables + stoppedJobColumns + fileBucketTables)]
+    migrations: [
+        Migration(
+            1, "tables",
+            platformTables + codeHookTables + stoppedJobColumns + fileBucketTables + keyedAnswerTables)
+    ]
 ) { _ in platformRules(jobs: []) }

@@ -72,6 +72,27 @@ import Testing
         }
     }
 
+    /// It outlives the customer's account.
+    @Test func anAnswerToAClientsKeyIsReadableWithTheKeyAlone() async throws {
+        try await withTally { bench, host in
+            let first = try await bench.ask("tally.add.v1", deletion(of: "ann"), key: "client:k")
+            let kept = try await host.store.read { reader in
+                try reader.rows("SELECT key, reply FROM clientReplies").map { row in
+                    (try row.text("key"), try row.blob("reply"))
+                }
+            }
+            #expect(kept.count == 1)
+            for (key, reply) in kept {
+                #expect(!key.contains("client:k"))
+                #expect(!String(decoding: reply, as: UTF8.self).contains("ann"))
+            }
+            let again = try await bench.ask("tally.add.v1", deletion(of: "ann"), key: "client:k")
+            #expect(again.body == first.body)
+            #expect(again.documents == first.documents)
+            #expect(again.forget == first.forget)
+        }
+    }
+
     /// Removal uses the writer's time, so each step removes only a part.
     @Test(arguments: ["keyedReplies", "deliveredReplies"]) func manyOldAnswersGoInParts(table: String) async throws {
         try await withTally { bench, host in
@@ -89,6 +110,24 @@ import Testing
             #expect(try await !prune(host))
             #expect(try await host.number("SELECT count(*) FROM \(table)") == 1)
             #expect(try await run(bench, key: key) == 1)
+        }
+    }
+
+    /// A clock that was in 2099 for a while.
+    @Test func answersOfTheFutureDoNotKeepOldOnes() async throws {
+        try await withTally { bench, host in
+            for (count, keptSince) in [(1500, 4_070_908_800_000), (1, 0)] {
+                try await host.store.write { transaction in
+                    _ = try transaction.execute(
+                        """
+                        WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < \(count))
+                        INSERT INTO keyedReplies(key, keptSince, reply) SELECT '\(keptSince) ' || n, \(keptSince), x'00'
+                        FROM numbers
+                        """)
+                }
+            }
+            #expect(try await !prune(host))
+            #expect(try await host.number("SELECT count(*) FROM keyedReplies") == 1500)
         }
     }
 

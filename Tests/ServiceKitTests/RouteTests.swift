@@ -256,6 +256,48 @@ import Testing
         }
     }
 
+    /// The hooks of the next run get the object as it is, unless the write was carried out.
+    @Test(arguments: ["Note", "Marked"]) func aPreviewIsKeptForAWriteThatWasMade(className: String) async throws {
+        try await withShop { bench, _, _ in
+            _ = try await save(bench, className, #"{"text":"a"}"#, proposedId: "noteNoteNo", key: "k")
+            let change = Change.with {
+                $0.verb = .update
+                $0.className = className
+                $0.objectID = "noteNoteNo"
+            }
+            let message = WriteRequest.with { $0.changes = [change] }
+            func previewed() async throws -> JSON? {
+                let reply = try await bench.ask(
+                    "shop.preview.v1", message, key: "client:seed shop.preview.v1 0",
+                    documents: [Array(#"{"text":"c"}"#.utf8)])
+                return try JSON(parsing: try #require(reply.documents.first))["text"]
+            }
+            func write(_ text: String, key: String) async throws {
+                let reply = try await bench.ask(
+                    "shop.write.v1", message, key: key, documents: [Array(#"{"text":"\#(text)"}"#.utf8)])
+                #expect(try WriteReply(serializedBytes: reply.body).outcomes.map(\.hasFailure) == [false])
+            }
+            #expect(try await previewed() == "a")
+            try await write("b", key: "of another client")
+            #expect(try await previewed() == "b")
+            try await write("c", key: "client:seed shop.write.v1 0")
+            #expect(try await previewed() == "b")
+        }
+    }
+
+    @Test func aRepeatedPurgeLeavesNewObjects() async throws {
+        try await withShop { bench, host, _ in
+            let message = SchemaChange.with { $0.className = "Note" }
+            for (id, count) in [("noteNoteNo", 0), ("noteNoteN2", 1)] as [(String, Int64)] {
+                _ = try await save(bench, "Note", #"{"text":"a"}"#, proposedId: id, key: id)
+                let reply = try await bench.ask("shop.purge.v1", message, key: "client:seed shop.purge.v1 0")
+                #expect(reply.documents == [Array("{}".utf8)])
+                let table = try await host.number("SELECT id FROM classes WHERE name = 'Note'")
+                #expect(try await host.number("SELECT count(*) FROM o\(table)") == count)
+            }
+        }
+    }
+
     /// The object alone does not show whether the audit log already has the entry.
     @Test func aCreateThatIsRepeatedIsNotedOnce() async throws {
         try await withShop { bench, host, _ in

@@ -21,10 +21,15 @@ package struct DeduplicationKeys: Sendable {
     /// The write that a client's `Idempotency-Key` identifies.
     /// - Parameter client: different for any two clients.
     func write(_ key: String, of client: String, _ request: ParseRequest) -> KeyedWrite {
+        write(key, of: client, digest: self.key("write", request))
+    }
+
+    /// - Parameter digest: the digest of the request.
+    package func write(_ key: String, of client: String, digest: String) -> KeyedWrite {
         let holder = "\(client.utf8.count) \(client) \(key)"
         return KeyedWrite(
             key: HMAC<SHA256>.authenticationCode(for: Array("key \(holder)".utf8), using: secret).hex,
-            request: self.key("write", request),
+            request: digest,
             secret: SymmetricKey(
                 data: HMAC<SHA256>.authenticationCode(for: Array("answer \(holder)".utf8), using: secret)))
     }

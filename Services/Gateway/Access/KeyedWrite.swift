@@ -1,11 +1,13 @@
 import Cryptography
+import Foundation
 import HTTPTypes
+import Messages
 import ParseProtocol
 
 /// A write with an `Idempotency-Key`.
 ///
 /// A class, so that every other request copies nothing of it.
-final class KeyedWrite: Sendable {
+package final class KeyedWrite: Sendable {
     /// A digest of the client and its key, so that equal keys of two clients differ.
     let key: String
     /// A digest of method, path, query and body.
@@ -20,6 +22,36 @@ final class KeyedWrite: Sendable {
     }
 
     static let replayedName = headerName("Idempotent-Replayed")
+
+    /// The keys of a run's messages. The services encrypt their stored replies with them, so that they do not follow
+    /// from stored data alone.
+    /// - Parameter seed: the same for every run of the write.
+    package func keys(_ seed: String) -> WriteKeys {
+        let digits = HMAC<SHA256>.authenticationCode(for: Array("messages \(seed)".utf8), using: secret).prefix(16).hex
+        return WriteKeys(seed: digits)
+    }
+
+    /// The message that begins a run.
+    var beginning: BeginWrite {
+        .with {
+            $0.key = key
+            $0.request = request
+            $0.run = run
+        }
+    }
+
+    /// The message at the end of a run.
+    package func end(_ answer: ParseResponse) -> EndWrite {
+        let isStored =
+            !answer.isTemporary && answer.stream == nil && answer.final == nil
+            && answer.body.count <= EndWrite.answerBytesMax
+        return EndWrite.with {
+            $0.key = key
+            $0.run = run
+            $0.retriable = answer.isTemporary
+            if isStored, let bytes = try? sealed(answer) { $0.answer = Data(bytes) }
+        }
+    }
 
     // MARK: Stored responses
 
@@ -36,7 +68,7 @@ final class KeyedWrite: Sendable {
     /// The response to a repeated request.
     /// - Parameter stored: empty when only the fact that the write was carried out is stored.
     /// - Throws: `.internalServerError` (1) for a response that was not stored for this write.
-    func replayed(_ stored: [UInt8]) throws(ParseError) -> ParseResponse {
+    package func replayed(_ stored: [UInt8]) throws(ParseError) -> ParseResponse {
         var answer = stored.isEmpty ? ParseResponse(Self.tooLarge) : try opened(stored)
         answer.headers[Self.replayedName] = "true"
         return answer
@@ -66,4 +98,13 @@ final class KeyedWrite: Sendable {
 
     private static let tooLarge = ParseError(
         .duplicateRequest, "This request was carried out before. Its response was too large to be stored.")
+}
+
+extension ParseResponse {
+    /// Whether another run of the same request may get another answer: after 5xx, 429 and 124, and when a webhook gave
+    /// no answer, also in a part of a batch.
+    var isTemporary: Bool {
+        hasTemporaryPart || status >= 500 || retryAfterSeconds != nil
+            || error.map { $0.code == .timeout || WebhookAnswer.isMissing($0) } ?? false
+    }
 }

@@ -22,27 +22,32 @@ struct KeyedWrites: Sendable {
     ) async throws(ParseError) -> KeyClaim {
         let start = ContinuousClock.now
         var pause = Self.pauseMin
-        while true {
-            let state = try await claim(write, for: principal, trace)
-            switch state.outcome {
-            case .run: return .run(WriteKeys(seed: state.seed))
-            case .answered: return .answered(try write.replayed(Array(state.answer)))
-            case .other: return .answered(ParseResponse(status: 422, Self.otherRequest.body))
-            case .running:
-                guard ContinuousClock.now - start < Self.waitMax, (try? await Task.sleep(for: pause)) != nil else {
-                    throw Self.running
-                }
-                pause = min(pause * 2, Self.pauseMax)
-            case .unknown, .UNRECOGNIZED: throw .internalError
+        var state = try await claim(write, for: principal, trace)
+        while state.outcome == .running {
+            guard ContinuousClock.now - start < Self.waitMax, (try? await Task.sleep(for: pause)) != nil else {
+                throw Self.running
             }
+            pause = min(pause * 2, Self.pauseMax)
+            // Waiting only reads: every other write needs catalog's writer.
+            state = await look(at: write, for: principal, trace)
+            if state.outcome == .unknown { state = try await claim(write, for: principal, trace) }
+        }
+        switch state.outcome {
+        case .run: return .run(write.keys(state.seed))
+        case .answered: return .answered(try write.replayed(Array(state.answer)))
+        case .other: return .answered(ParseResponse(status: 422, Self.otherRequest.body))
+        case .running, .unknown, .UNRECOGNIZED: throw .internalError
         }
     }
 
-    /// Renews the claim until it is cancelled.
+    /// Renews the claim until it is cancelled, or another run has the write.
     func renewal(of write: KeyedWrite, for principal: Principal, trace: String) -> Task<Void, Never> {
         Task {
-            while (try? await Task.sleep(for: Self.renewalPause)) != nil {
-                _ = try? await claim(write, for: principal, trace)
+            var pause = Self.renewalPause
+            while (try? await Task.sleep(for: pause)) != nil {
+                let state = try? await claim(write, for: principal, trace, timeout: Self.renewalPause)
+                if let state, state.outcome != .run { return }
+                pause = state == nil ? Self.retryPause : Self.renewalPause
             }
         }
     }
@@ -58,15 +63,7 @@ struct KeyedWrites: Sendable {
             answer.body = links.linked(answer.body)
             answer.headers[.contentType] = KeyedWrite.json
         }
-        let isRetriable = answer.status >= 500 || answer.retryAfterSeconds != nil || answer.error?.code == .timeout
-        let isWhole = answer.stream == nil && answer.final == nil
-        let stored = isRetriable || !isWhole ? nil : try? write.sealed(answer)
-        let message = EndWrite.with {
-            $0.key = write.key
-            $0.run = write.run
-            $0.answer = Data(stored ?? [])
-            $0.retriable = isRetriable
-        }
+        let message = write.end(answer)
         do throws(ParseError) {
             let state = try await services.write(
                 CatalogCalls.endWrite, message, for: principal, in: CallContext(trace: trace)
@@ -78,21 +75,23 @@ struct KeyedWrites: Sendable {
             }
         } catch {
             // The response was not stored, so a repeated request could get another one.
-            return isRetriable ? answer : ParseResponse(Self.running)
+            return message.retriable ? answer : ParseResponse(Self.running)
         }
     }
 
     private func claim(
-        _ write: KeyedWrite, for principal: Principal, _ trace: String
+        _ write: KeyedWrite, for principal: Principal, _ trace: String, timeout: Duration = .seconds(10)
     ) async throws(ParseError) -> WriteState {
-        let message = BeginWrite.with {
-            $0.key = write.key
-            $0.request = write.request
-            $0.run = write.run
-        }
-        return try await services.write(
-            CatalogCalls.beginWrite, message, for: principal, in: CallContext(trace: trace)
+        try await services.write(
+            CatalogCalls.beginWrite, write.beginning, for: principal, in: CallContext(trace: trace), timeout: timeout
         ).message
+    }
+
+    /// Whether another run carries out the write, or did; unknown when a claim has to decide.
+    private func look(at write: KeyedWrite, for principal: Principal, _ trace: String) async -> WriteState {
+        let reply = try? await services.read(
+            CatalogCalls.writeState, write.beginning, for: principal, in: CallContext(trace: trace))
+        return (try? reply?.message) ?? WriteState()
     }
 
     private static let otherRequest = ParseError(
@@ -104,6 +103,7 @@ struct KeyedWrites: Sendable {
     private static let pauseMax = Duration.milliseconds(500)
     /// Longer than the slowest functions.
     private static let waitMax = Duration.seconds(32)
-    /// Catalog ends a claim that was not renewed for ten seconds.
+    /// Catalog lets another run begin when a claim was not renewed for ten seconds.
     private static let renewalPause = Duration.seconds(3)
+    private static let retryPause = Duration.milliseconds(250)
 }

@@ -6,7 +6,7 @@ import Synchronization
 /// The idempotency keys of the messages that a request with an `Idempotency-Key` sends. A second run of the request
 /// sends the same messages in the same order under the same keys, so that each service answers from its stored replies
 /// what it has already done.
-final class WriteKeys: Sendable {
+package final class WriteKeys: Sendable {
     private let prefix: String
     private let counts = Mutex<[String: Int]>([:])
 
@@ -19,7 +19,7 @@ final class WriteKeys: Sendable {
     func part(_ index: Int) -> WriteKeys { WriteKeys(prefix: "\(prefix).\(index)") }
 
     /// The key of the next message of a kind.
-    func next(_ kind: String) -> String {
+    package func next(_ kind: String) -> String {
         let count = counts.withLock { counts in
             let count = counts[kind, default: 0]
             counts[kind] = count + 1

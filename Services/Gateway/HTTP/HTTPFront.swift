@@ -222,11 +222,13 @@ final class HTTPFront: Sendable {
     func count(_ answer: ParseResponse, to exchange: RequestExchange) {
         shadow?.offer(exchange.machine, answer)
         if exchange.machine.request.isCounted { router.meter.count(exchange.machine.request, answer) }
+        let call = exchange.machine.request.call
+        // The time in which the body arrived is the client's.
+        let start = exchange.start + (call.times?.bodyTime ?? .zero)
         router.meter.times.record(
             answer.status, exchange.machine.request.method, exchange.machine.route, isPage: exchange.machine.isAtPage,
-            since: exchange.start, trace: exchange.requestId)
+            since: start, trace: exchange.requestId)
         log(answer.status, to: exchange.head, path: exchange.path, requestId: exchange.requestId, since: exchange.start)
-        let call = exchange.machine.request.call
         if let times = call.times { noteIfSlow(answer.status, exchange, times) }
         if let span = call.span, span.context.isSampled { end(span, answer.status, exchange) }
     }

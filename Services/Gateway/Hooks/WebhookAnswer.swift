@@ -20,7 +20,7 @@ enum WebhookAnswer {
     }
 
     static func outcome(status: Int, body: [UInt8]) -> Outcome {
-        guard (200..<300).contains(status) else { return fault("The webhook answered with status \(status).") }
+        guard (200..<300).contains(status) else { return .fault(wrong(status)) }
         guard let json = try? JSON(parsing: body), case .object(let members) = json else {
             return fault("The webhook's answer is not a JSON object.")
         }
@@ -39,6 +39,16 @@ enum WebhookAnswer {
     }
 
     private static func fault(_ text: String) -> Outcome { .fault(ParseError(.scriptFailed, text)) }
+
+    private static func wrong(_ status: Int) -> ParseError {
+        ParseError(.scriptFailed, "The webhook answered with status \(status).")
+    }
+
+    /// Whether an error says that the webhook gave no answer of its own: it is away, or a proxy answered for it.
+    static func isMissing(_ error: ParseError) -> Bool { missing.contains(error) }
+
+    private static let missing = Set(
+        [OutboundFailure.Reason.unreachable, .timedOut, .broken].map(failure) + (500...599).map(wrong))
 
     /// The client's error when there is no response. The log has the exact cause.
     static func failure(_ reason: OutboundFailure.Reason) -> ParseError {

@@ -56,7 +56,7 @@ struct BatchController: Sendable {
                 index += 1
             }
         }
-        return ParseResponse(body: answer.finished())
+        return answer.finished()
     }
 
     /// The response of one request. Its memory is released before the next one begins.
@@ -183,6 +183,6 @@ struct BatchController: Sendable {
             router.admission.rights(principal, for: ["classes"]), batch)
         var answer = BatchResponse(bytesMax: router.configuration.capacity.batchAnswerBytesMax, batch.call.hold)
         for (outcome, document) in outcomes { answer.append(outcome, document) }
-        return ParseResponse(body: answer.finished())
+        return answer.finished()
     }
 }

@@ -7,16 +7,18 @@ import ProcessKit
 ///
 /// Its size is limited. The first part that does not fit is replaced with an error, and after that reads are refused.
 /// Changes continue, because their responses are small and half a batch helps no client.
-struct BatchResponse {
+package struct BatchResponse {
     private var output: [UInt8] = [UInt8(ascii: "[")]
     private let bytesMax: Int
     private let hold: ByteHold?
     /// The error after a part did not fit, here or in the memory budget of all responses. Reads are refused with it
     /// from then on.
     private(set) var refusal: ParseError?
+    /// Whether a part may succeed in another run.
+    private var hasTemporaryPart = false
 
     /// - Parameter hold: the batch's share of the memory for large responses; nil when it is not counted.
-    init(bytesMax: Int, _ hold: ByteHold?) {
+    package init(bytesMax: Int, _ hold: ByteHold?) {
         self.bytesMax = bytesMax
         self.hold = hold
     }
@@ -28,13 +30,15 @@ struct BatchResponse {
         .invalidQuery, "The response to the batch is too large; use a smaller limit or keys, or fewer requests.")
 
     /// The complete response.
-    consuming func finished() -> [UInt8] {
+    package consuming func finished() -> ParseResponse {
         output.append(UInt8(ascii: "]"))
-        return output
+        var response = ParseResponse(body: output)
+        response.hasTemporaryPart = hasTemporaryPart
+        return response
     }
 
     /// Appends the response to a change. The change has been made; therefore its response is included at any size.
-    mutating func append(success body: [UInt8]) {
+    package mutating func append(success body: [UInt8]) {
         if body.count > CapacitySettings.smallBytes { hold?.force(body.count) }
         add("success", body.isEmpty ? Array("{}".utf8) : body)
     }
@@ -47,10 +51,14 @@ struct BatchResponse {
         }
     }
 
-    mutating func append(_ error: ParseError) { append("error", error.body.serialized) }
+    package mutating func append(_ error: ParseError) {
+        let answer = ParseResponse(error)
+        if answer.isTemporary { hasTemporaryPart = true }
+        append("error", answer.body)
+    }
 
     /// Appends the response of a request.
-    mutating func append(_ answer: ParseResponse) {
+    package mutating func append(_ answer: ParseResponse) {
         guard answer.stream == nil, !answer.body.isEmpty else { return append(.internalError) }
         let isSuccess = (200..<300).contains(answer.status)
         // Only a response with a content type may be other than JSON; it is checked before it is embedded.
@@ -59,6 +67,7 @@ struct BatchResponse {
         }
         // The service got the remaining size with the request, and its response is larger.
         if let error = answer.error, error == Self.full || error == ReplyHold.full { refusal = error }
+        if answer.isTemporary { hasTemporaryPart = true }
         append(isSuccess ? "success" : "error", answer.body)
     }
 

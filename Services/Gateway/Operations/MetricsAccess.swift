@@ -28,12 +28,21 @@ struct MetricsAccess: Sendable {
             response.headers[.wwwAuthenticate] = "Bearer"
             return response
         }
-        guard !Self.foreign.contains(where: { headers[$0] != nil }), Self.isOnHost(request.clientAddress) else {
+        guard !Self.foreign.contains(where: { headers[$0] != nil }), Self.isOnHost(request.clientAddress),
+            Self.isAddress(request.host)
+        else {
             let error = ParseError(
                 .operationForbidden, "Metrics for other hosts, or through a proxy, need SATCHEL_METRICS_TOKEN.")
             return ParseResponse(status: 403, error.body)
         }
         return nil
+    }
+
+    /// Whether the client named this host without a domain. A page in a browser may have one that leads here.
+    private static func isAddress(_ host: String?) -> Bool {
+        guard let host else { return true }
+        let name = host.hasPrefix("[") ? host.dropFirst().prefix { $0 != "]" } : host.prefix { $0 != ":" }
+        return name == "localhost" || (try? Network(String(name))) != nil
     }
 
     private static func isOnHost(_ address: SocketAddress?) -> Bool {

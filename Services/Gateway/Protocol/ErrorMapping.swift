@@ -2,7 +2,7 @@ import ParseProtocol
 
 /// The HTTP status of a Parse error (PARSE_PROTOCOL section 1.4). No other place decides it.
 extension ParseResponse {
-    init(_ error: ParseError) {
+    package init(_ error: ParseError) {
         self.init(status: error.code.httpStatus, error.body)
         self.error = error
         if error.code == .serviceUnavailable { retryAfterSeconds = 1 }

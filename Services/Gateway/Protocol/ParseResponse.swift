@@ -2,9 +2,9 @@ import HTTPTypes
 import ParseProtocol
 
 /// The response of the protocol to a `ParseRequest`, before HTTP. `ResponseWriter` encodes it.
-struct ParseResponse: Sendable {
+package struct ParseResponse: Sendable {
     var status: Int
-    var body: [UInt8]
+    package var body: [UInt8]
     /// Sent instead of `body` when it is set: a cached response.
     var final: FinalBody?
     /// Sent in parts instead of `body` when it is set: a file.
@@ -20,8 +20,10 @@ struct ParseResponse: Sendable {
     var page: PageHeads?
     /// The error behind the response; nil for every other response.
     var error: ParseError?
+    /// Whether a response to a batch has an error that `isTemporary`.
+    var hasTemporaryPart = false
 
-    init(status: Int = 200, body: [UInt8], location: String? = nil) {
+    package init(status: Int = 200, body: [UInt8], location: String? = nil) {
         self.status = status
         self.body = body
         self.location = location

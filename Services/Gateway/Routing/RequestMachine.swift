@@ -320,7 +320,7 @@ struct RequestMachine: Sendable {
 
     /// Stops a repeated request. Its `Idempotency-Key` identifies it, or without one its `X-Parse-Request-Id`.
     private mutating func deduplication() throws(ParseError) -> Action? {
-        if router.admission.mayBeKeyed(request) {
+        if route != nil, router.admission.mayBeKeyed(request) {
             guard isInTask else { return .needsTask(onLoop: false) }
             if let write = try router.admission.keyedWrite(of: request, for: principal) {
                 return .perform(.claimKey(write))

@@ -35,19 +35,23 @@ struct MailFunctions: Sendable {
                 throw ParseError(.validationError, "address is needed.")
             }
             return try await store.write(for: request.share) { transaction in
-                guard try SuppressionList.remove(address, in: transaction) else { throw ParseError.objectNotFound }
-                try audit.note(.init("unsuppressAddress"), by: request, in: transaction)
-                return try .result([:])
+                try KeyedReplies.once(request, nil, in: transaction) { transaction in
+                    guard try SuppressionList.remove(address, in: transaction) else { throw ParseError.objectNotFound }
+                    try audit.note(.init("unsuppressAddress"), by: request, in: transaction)
+                    return try .result([:])
+                }
             }
         }
         routes.function("retryMail") { parameters, request in
             try request.requireArea(.support)
             let id = try Self.id(parameters)
             return try await store.write(for: request.share) { transaction in
-                try Self.retry(id, in: transaction)
-                try audit.note(.init("retryMail", "", String(id)), by: request, in: transaction)
-                transaction.afterCommit { sender.wake() }
-                return try .result([:])
+                try KeyedReplies.once(request, nil, in: transaction) { transaction in
+                    try Self.retry(id, in: transaction)
+                    try audit.note(.init("retryMail", "", String(id)), by: request, in: transaction)
+                    transaction.afterCommit { sender.wake() }
+                    return try .result([:])
+                }
             }
         }
     }

@@ -24,6 +24,8 @@ public enum CatalogCalls {
     public static let releaseRequest = Call<ReleaseRequest, Accepted>("catalog.releaseRequest.v1")
     /// Begins a run of a write with an `Idempotency-Key`, or renews it. Sender: gateway.
     public static let beginWrite = Call<BeginWrite, WriteState>("catalog.beginWrite.v1")
+    /// Whether a run of such a write is under way. Sender: gateway.
+    public static let writeState = Call<BeginWrite, WriteState>("catalog.writeState.v1")
     /// Stores the answer of such a run. Sender: gateway.
     public static let endWrite = Call<EndWrite, WriteState>("catalog.endWrite.v1")
     /// A user changed the display name. Sender: users' outbox.
@@ -31,6 +33,11 @@ public enum CatalogCalls {
 
     static let all: [any DeclaredCall] = [
         price, reserve, commitReservation, releaseReservation, restock, config, setConfig, countReceipt,
-        claimRequest, releaseRequest, beginWrite, endWrite, userRenamed,
+        claimRequest, releaseRequest, beginWrite, writeState, endWrite, userRenamed,
     ]
+}
+
+extension EndWrite {
+    /// Bytes of a stored answer. An order with many items has a few kilobytes, the answer to a batch of 200 creates 16.
+    public static let answerBytesMax = 128 << 10
 }

@@ -63,6 +63,8 @@ public nonisolated struct ReleaseRequest: Sendable {
 
 /// Kind `catalog.beginWrite.v1`: begins a run of a write with an Idempotency-Key, or renews it. Sender: gateway. Reply:
 /// WriteState. Fails with 155 when the client's quota of objects is exhausted.
+/// Kind `catalog.writeState.v1`: asks whether another run is under way, and changes nothing. Sender: a gateway that waits
+/// for that run. Reply: WriteState, RUNNING, ANSWERED or UNKNOWN.
 public nonisolated struct BeginWrite: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -121,6 +123,8 @@ public nonisolated struct WriteState: Sendable {
 
   public nonisolated enum Outcome: SwiftProtobuf.Enum, Swift.CaseIterable {
     public typealias RawValue = Int
+
+    /// The reply to writeState when a beginWrite has to decide.
     case unknown // = 0
 
     /// The sender runs the write.

@@ -86,7 +86,7 @@ extension Metric {
         "satchel_push_deliveries", .counter, "Notifications to devices that left the queue, by outcome.")
     /// The undecided charges and refunds.
     public static let paymentsOpen = Metric(
-        "satchel_payments_open", .gauge, "Charges and refunds that the payment provider has not decided.")
+        "satchel_payments_open", .gauge, "Charges and refunds that the provider has not decided in five minutes.")
     /// The decided charges and refunds.
     public static let payments = Metric(
         "satchel_payments", .counter, "Charges and refunds that the payment provider decided, by outcome.")

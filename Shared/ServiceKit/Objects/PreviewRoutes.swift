@@ -8,7 +8,8 @@ import ParseProtocol
 extension ServiceRoutes {
     mutating func installPreview() {
         let rules = rules
-        attempt(ObjectCalls(of: host.plan.name).preview) { [host] message, request, reader in
+        let calls = ObjectCalls(of: host.plan.name)
+        attempt(calls.preview) { [host] message, request, reader in
             // The next run of a client's write with a key needs the objects of the first one.
             guard !request.hasClientKey,
                 message.changes.allSatisfy({ rules[$0.className] == nil && !$0.imports })
@@ -35,9 +36,16 @@ extension ServiceRoutes {
                 }
                 return try BusReply(reply, documents: documents)
             }
-            return request.hasClientKey
-                ? try await host.commit(request, preview)
-                : try await host.store.write(for: request.share, preview)
+            guard request.hasClientKey else { return try await host.store.write(for: request.share, preview) }
+            let key = request.envelope.idempotencyKey
+            let write = key.replacing(" \(calls.preview.kind) ", with: " \(calls.write.kind) ")
+            return try await host.store.write(for: request.share) { [seal = host.plan.replySeal] transaction in
+                // After the write its next run needs the objects before it. Until then only new ones count.
+                if try !KeyedReplies.isStored(write, in: transaction) {
+                    try KeyedReplies.remove(key, in: transaction)
+                }
+                return try KeyedReplies.once(request, seal, in: transaction, preview)
+            }
         }
     }
 

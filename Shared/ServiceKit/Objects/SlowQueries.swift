@@ -2,12 +2,19 @@ import Logging
 import MessageBus
 import ObjectStore
 import ParseProtocol
+import Synchronization
 
 /// Logs queries that take long, with their shape and plan and without values.
-struct SlowQueries: Sendable {
-    /// Nil logs none.
-    let limit: Duration?
-    let logger: Logger
+final class SlowQueries: Sendable {
+    private let limit: Duration?
+    private let logger: Logger
+    private let lines = Mutex(SlowQueryLines())
+
+    /// - Parameter limit: nil logs none.
+    init(limit: Duration?, logger: Logger) {
+        self.limit = limit
+        self.logger = logger
+    }
 
     /// Runs a query, and logs it when it was slow or ran out of time.
     func watching<Found>(
@@ -18,13 +25,16 @@ struct SlowQueries: Sendable {
         func note() {
             let time = Duration.nanoseconds(Int64(SystemClock.monotonic - start))
             guard time >= limit else { return }
+            let shape = SlowQueryLines.text(query.outline.serializedText)
+            let now = SystemClock.monotonic
+            guard let skipped = lines.withLock({ $0.admit("\(query.className) \(shape)", at: now) }) else { return }
             let plan = try? reader.planWithoutValues(query, caller: caller)
             logger.notice(
                 "A query was slow.",
                 metadata: [
                     "request.id": "\(request.envelope.traceID)", "query.class": "\(query.className)",
-                    "query.milliseconds": "\(time.milliseconds)", "query.shape": "\(query.outline.serializedText)",
-                    "query.plan": "\(plan ?? "unknown")",
+                    "query.milliseconds": "\(time.milliseconds)", "query.shape": "\(shape)",
+                    "query.plan": "\(plan.map(SlowQueryLines.text) ?? "unknown")", "query.skipped": "\(skipped)",
                 ])
         }
         do {
@@ -35,5 +45,35 @@ struct SlowQueries: Sendable {
             note()
             throw error
         }
+    }
+}
+
+/// Decides which slow queries are logged: in each span one of a shape, and few shapes. A client chooses the shapes, and
+/// its lines must not push others out of the log.
+package struct SlowQueryLines {
+    private static let nanoseconds: UInt64 = 10_000_000_000
+    private static let shapesMax = 10
+    private static let textMax = 2048
+
+    private var start: UInt64 = 0
+    private var shapes: Set<String> = []
+    private var skipped = 0
+
+    package init() {}
+
+    /// - Returns: the number of queries since the last line that were not logged; nil when this one is not logged.
+    package mutating func admit(_ shape: String, at now: UInt64) -> Int? {
+        if now >= start + Self.nanoseconds { (start, shapes) = (now, []) }
+        guard shapes.count < Self.shapesMax, shapes.insert(shape).inserted else {
+            skipped += 1
+            return nil
+        }
+        defer { skipped = 0 }
+        return skipped
+    }
+
+    /// A shape or a plan with a limited length.
+    package static func text(_ text: String) -> String {
+        text.utf8.count <= textMax ? text : "\(text.prefix(textMax))…"
     }
 }

@@ -1,3 +1,4 @@
+import Cryptography
 import Foundation
 import MessageBus
 import Messages
@@ -20,36 +21,66 @@ public enum KeyedReplies {
     /// Prefix of the keys of outbox rows. Their replies are kept longer than replies to other requests.
     static let outboxPrefix = "outbox:"
 
+    /// Where the reply to a request is stored.
+    private struct Place {
+        let table: String
+        let key: String
+        let seal: ReplySeal?
+
+        init(_ key: String, _ seal: ReplySeal?) {
+            guard key.hasPrefix(BusRequest.clientKeyPrefix) else {
+                table = key.hasPrefix(KeyedReplies.outboxPrefix) ? "deliveredReplies" : "keyedReplies"
+                (self.key, self.seal) = (key, seal)
+                return
+            }
+            // These have data of customers and outlive their accounts. Only a repetition brings the key that opens them.
+            table = KeyedReplies.clientTable
+            self.key = SHA256.hash(data: Array("name \(key)".utf8)).hex
+            self.seal = ReplySeal(secret: SHA256.hash(data: Array("reply \(key)".utf8)))
+        }
+    }
+
     /// Runs `work` unless a request with the same key was answered before.
-    /// - Parameter seal: encrypts stored replies.
+    /// - Parameter seal: encrypts stored replies; those to clients' keys are always encrypted.
     public static func once(
         _ request: ServiceRequest, _ seal: ReplySeal?, in transaction: StoreTransaction,
         _ work: (StoreTransaction) throws -> BusReply
     ) throws -> BusReply {
         let key = request.envelope.idempotencyKey
         guard !key.isEmpty else { return try work(transaction) }
-        let table =
-            key.hasPrefix(outboxPrefix)
-            ? "deliveredReplies" : request.hasClientKey ? clientTable : "keyedReplies"
-        if let kept = try transaction.rows("SELECT reply FROM \(table) WHERE key = ?", [.text(key)]).first?.blob(
-            "reply")
+        let place = Place(key, seal)
+        if let kept = try transaction.rows("SELECT reply FROM \(place.table) WHERE key = ?", [.text(place.key)]).first?
+            .blob("reply")
         {
             // A reply that cannot be opened was stored unencrypted by an earlier release.
-            return try decode(seal?.open(kept, key) ?? kept)
+            return try decode(place.seal?.open(kept, place.key) ?? kept)
         }
         let reply = try work(transaction)
-        let stored = try seal?.seal(encode(reply), key) ?? encode(reply)
+        let stored = try place.seal?.seal(encode(reply), place.key) ?? encode(reply)
         // A client decides how many of these are stored for a day.
-        if table == clientTable { try transaction.quotas.take(stored.count, of: .objectBytes, by: request.caller) }
+        if request.hasClientKey { try transaction.quotas.take(stored.count, of: .objectBytes, by: request.caller) }
         _ = try transaction.execute(
-            "INSERT INTO \(table)(key, keptSince, reply) VALUES (?, ?, ?)",
-            [.text(key), .int(transaction.now.milliseconds), .blob(stored)])
+            "INSERT INTO \(place.table)(key, keptSince, reply) VALUES (?, ?, ?)",
+            [.text(place.key), .int(transaction.now.milliseconds), .blob(stored)])
         return reply
+    }
+
+    /// Whether a request with the key was answered.
+    static func isStored(_ key: String, in transaction: StoreTransaction) throws -> Bool {
+        let place = Place(key, nil)
+        return try !transaction.rows("SELECT 1 FROM \(place.table) WHERE key = ?", [.text(place.key)]).isEmpty
+    }
+
+    /// Lets the next request with the key run again.
+    static func remove(_ key: String, in transaction: StoreTransaction) throws {
+        let place = Place(key, nil)
+        try transaction.execute("DELETE FROM \(place.table) WHERE key = ?", [.text(place.key)])
     }
 
     /// Removes replies whose keys can no longer be repeated; true when there may be more of them.
     package static func prune(_ transaction: StoreTransaction) throws -> Bool {
         var removed = 0
+        // Ids increase with time. Rows of a clock that was wrong once must not hide the others.
         let tables = [
             ("keyedReplies", keptForRequests), ("deliveredReplies", keptForDeliveries),
             (clientTable, keptForClients),
@@ -58,8 +89,14 @@ public enum KeyedReplies {
             removed = max(
                 removed,
                 try transaction.execute(
-                    "DELETE FROM \(table) WHERE id IN (SELECT id FROM \(table) ORDER BY id LIMIT ?) AND keptSince < ?",
-                    [.int(Int64(pruneRowsMax)), .int(transaction.now.milliseconds - kept.milliseconds)]))
+                    """
+                    DELETE FROM \(table) WHERE id IN (SELECT id FROM \(table) WHERE keptSince <= ? ORDER BY id LIMIT ?)
+                    AND keptSince < ?
+                    """,
+                    [
+                        .int(transaction.now.milliseconds), .int(Int64(pruneRowsMax)),
+                        .int(transaction.now.milliseconds - kept.milliseconds),
+                    ]))
         }
         return removed == pruneRowsMax
     }
@@ -105,5 +142,16 @@ public struct ReplySeal: Sendable {
     ) {
         self.seal = seal
         self.open = open
+    }
+
+    /// - Parameter secret: 32 bytes that seal one reply.
+    fileprivate init(secret: Digest) {
+        let secret = SymmetricKey(data: secret)
+        self.init(
+            seal: { reply, key in try AES.GCM.seal(reply, using: secret, authenticating: key.utf8).combined },
+            open: { sealed, key in
+                guard let box = try? AES.GCM.SealedBox(combined: sealed) else { return nil }
+                return try? AES.GCM.open(box, using: secret, authenticating: key.utf8)
+            })
     }
 }

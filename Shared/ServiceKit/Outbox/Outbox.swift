@@ -311,14 +311,14 @@ public final class Outbox: Sendable {
     private func send(_ parcel: [Waiting], to destination: String) async -> [Outcome] {
         if let first = parcel.first, parcel.count == 1 { return [await send(first)] }
         let spans = parcel.map { $0.beginSpan() }
-        var isFault = true
-        defer { for span in spans { span?.end(isError: isFault) } }
+        var faults = parcel.map { _ in true }
+        defer { for (span, isFault) in zip(spans, faults) { span?.end(isError: isFault) } }
         do {
             let traces = zip(parcel, spans).map { $1?.context ?? $0.trace }
             let reply = try await bus.call(try Self.request(parcel, traces, to: destination))
             let outcomes = try DeliverReply(serializedBytes: reply.body).outcomes
             guard outcomes.count == parcel.count else { throw ParseError.internalError }
-            isFault = false
+            faults = outcomes.map(\.hasFailure)
             return zip(parcel, outcomes).map { message, outcome in
                 outcome.hasFailure ? again(message, BusFailure(outcome.failure)) : (message.id, .delivered)
             }

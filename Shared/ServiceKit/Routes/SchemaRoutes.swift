@@ -57,9 +57,13 @@ extension ServiceRoutes {
             let className = message.className
             let classRules = rules[className]
             let principal = request.envelope.principal
-            try await host.store.write(for: request.share) {
-                try host.audit.note(.init("purge", className), by: request, in: $0)
+            let isRepeated = try await host.store.write(for: request.share) { transaction in
+                if try KeyedReplies.isStored(request.envelope.idempotencyKey, in: transaction) { return true }
+                try host.audit.note(.init("purge", className), by: request, in: transaction)
+                return false
             }
+            // A repetition deletes nothing that clients made after the first one.
+            if isRepeated { return try await host.commit(request) { _ in throw ParseError.internalError } }
             var forget: Forget?
             while true {
                 let forgets = try await host.store.write(for: request.share) {
@@ -69,7 +73,10 @@ extension ServiceRoutes {
                 // A purge affects too many sessions to list, so the gateway drops all of them.
                 if forgets { forget = .with { $0.everything = true } }
             }
-            return try BusReply(Accepted(), documents: [JSON.object([:]).serialized], forget: forget)
+            let told = forget
+            return try await host.commit(request) { _ in
+                try BusReply(Accepted(), documents: [JSON.object([:]).serialized], forget: told)
+            }
         }
     }
 

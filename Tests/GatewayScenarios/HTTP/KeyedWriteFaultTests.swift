@@ -65,9 +65,11 @@ import Testing
             let shelf = try await Shelf.fill(suite, names: ["Keyed"])
             let customer = try await Customer.signUp(suite).client
             /// Sends, loses the answer after every service has committed, and sends again.
-            func sendTwice(_ method: HTTPMethod, _ path: String, _ body: JSON?) async throws -> ParseClient.Answer {
-                let key = Names.random(20)
-                let (before, after) = (client(customer, at: 1, of: suite), client(customer, at: 2, of: suite))
+            func sendTwice(
+                _ method: HTTPMethod, _ path: String, _ body: JSON?, as sender: ParseClient? = nil
+            ) async throws -> ParseClient.Answer {
+                let (key, sender) = (Names.random(20), sender ?? customer)
+                let (before, after) = (client(sender, at: 1, of: suite), client(sender, at: 2, of: suite))
                 let first = try await KeyedWriteTests.send(before, method, path, body, key: key)
                 try await loseAnswers(of: suite)
                 let again = try await KeyedWriteTests.send(after, method, path, body, key: key)
@@ -94,6 +96,16 @@ import Testing
             #expect(try await KeyedWriteTests.count("Note", suite) == 2)
             let user: JSON = ["username": "ann", "password": "a-long-secret"]
             #expect(try await sendTwice(.POST, "/users", user).status == 201)
+
+            try await suite.tamper(
+                "mail",
+                """
+                INSERT INTO suppressedAddresses(address, reason, mailId, suppressedAt)
+                VALUES ('ann@customers.example', 'gone', 1, 1)
+                """)
+            let address: JSON = ["address": "ann@customers.example"]
+            let master = ParseClient.master(suite)
+            #expect(try await sendTwice(.POST, "/functions/unsuppressAddress", address, as: master).status == 200)
 
             let order: JSON = ["tokenId": "tok_visa", "shippingAddress": Customer.address]
             let receipt = try await sendTwice(.POST, "/functions/checkout", order)
@@ -156,6 +168,68 @@ import Testing
             #expect(added.result["badgeCount"] == 1, "\(added.text)")
             KeyedWriteTests.expectReplay(
                 try await KeyedWriteTests.send(customer, .POST, "/functions/addToBag", body, key: key), of: added)
+            #expect(try await customer.run("bag").result["badgeCount"] == 1)
+        }
+    }
+
+    /// Catalog has one writer, which every order needs.
+    @Test func waitingRepetitionsOnlyRead() async throws {
+        try await WebhookHost.with { host in
+            let (name, key, client) = (WebhookHost.name("slow"), Names.random(20), ParseClient(host.suite))
+            try await host.function(name, ["how": "slow", "seconds": 2, "json": ["success": 1]])
+            let bodies = try await withThrowingTaskGroup(of: [UInt8].self) { group in
+                for _ in 0..<20 {
+                    group.addTask {
+                        try await KeyedWriteTests.send(client, .POST, "/functions/\(name)", [:], key: key).body
+                    }
+                }
+                return try await group.reduce(into: Set<[UInt8]>()) { $0.insert($1) }
+            }
+            #expect(bodies.count == 1)
+            var root = client
+            root.url = host.suite.origin
+            let lines = try await root.send(.GET, "/metrics").text.split(separator: "\n")
+            func calls(_ kind: String) -> Double {
+                lines.filter {
+                    $0.hasPrefix("satchel_service_call_duration_seconds_count{") && $0.contains(kind)
+                }.compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
+            }
+            // One for each request, and the renewals of the first.
+            #expect((20...35).contains(calls("beginWrite")), "\(calls("beginWrite"))")
+            #expect(calls("writeState") >= 19)
+        }
+    }
+
+    @Test func aBatchRunsAgainAfterATemporaryFailureOfAPart() async throws {
+        try await Suite.with(settings: Suite.withoutWatchdog) { suite in
+            let shelf = try await Shelf.fill(suite, names: ["Keyed"])
+            let customer = try await Customer.anonymous(suite).client
+            let key = Names.random(20)
+            let batch: JSON = [
+                "requests": [
+                    ["method": "POST", "path": "/parse/classes/Note", "body": ["n": 1]],
+                    [
+                        "method": "POST", "path": "/parse/functions/addToBag",
+                        "body": ["productId": .string(shelf.productIds[0])],
+                    ],
+                ]
+            ]
+            let bag = try #require(suite.processId(of: "bag-1"))
+            #expect(kill(bag, SIGSTOP) == 0)
+            defer { _ = kill(bag, SIGCONT) }
+            let failed = try await KeyedWriteTests.send(customer, .POST, "/batch", batch, key: key)
+            let note = try #require(failed.json.at(0, "success", "objectId"), "\(failed.text)")
+            #expect(failed.json.at(1, "error", "code") != nil, "\(failed.text)")
+            #expect(kill(bag, SIGCONT) == 0)
+            var last = failed
+            try await eventually("every part has an answer", within: .seconds(90)) {
+                last = try await KeyedWriteTests.send(customer, .POST, "/batch", batch, key: key)
+                return last.json.at(1, "success") != nil
+            }
+            #expect(last.json.at(0, "success", "objectId") == note, "\(last.text)")
+            KeyedWriteTests.expectReplay(
+                try await KeyedWriteTests.send(customer, .POST, "/batch", batch, key: key), of: last)
+            #expect(try await KeyedWriteTests.count("Note", suite) == 1)
             #expect(try await customer.run("bag").result["badgeCount"] == 1)
         }
     }

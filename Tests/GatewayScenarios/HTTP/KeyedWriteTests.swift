@@ -89,6 +89,15 @@ import Testing
         #expect(try await signedIn.get("/users/me").status == 200)
     }
 
+    @Test func aRequestWithoutARouteStoresNothing() async throws {
+        let (client, key) = (ParseClient(try await Suite.shared), Names.random(20))
+        for _ in 0..<2 {
+            let answer = try await Self.send(client, .POST, "/nonsense", [:], key: key)
+            #expect(answer.status == 404, "\(answer.text)")
+            #expect(!Self.isReplayed(answer))
+        }
+    }
+
     @Test func anotherRequestUnderTheKeyIsRefused() async throws {
         let suite = try await Suite.shared
         let client = ParseClient(suite)
@@ -159,6 +168,20 @@ import Testing
         #expect(answers[0].body == answers[1].body, "\(answers.map(\.text))")
         #expect(answers.count { Self.isReplayed($0) } == 1)
         #expect(host.calls(name).count == 1)
+    }
+
+    @Test func aWebhookThatWasAwayIsCalledAgain() async throws {
+        let host = try await WebhookHost.shared
+        let (name, key) = (WebhookHost.name("away"), Names.random(20))
+        try await host.function(name, ["status": 503, "json": [:]])
+        let client = ParseClient(host.suite)
+        let failed = try await Self.send(client, .POST, "/functions/\(name)", [:], key: key)
+        #expect(failed.code == 141, "\(failed.text)")
+        try await host.answer(name, ["json": ["success": 1]])
+        let answer = try await Self.send(client, .POST, "/functions/\(name)", [:], key: key)
+        #expect(answer.result == 1, "\(answer.text)")
+        Self.expectReplay(try await Self.send(client, .POST, "/functions/\(name)", [:], key: key), of: answer)
+        #expect(host.calls(name).count == 2)
     }
 
     @Test func aBatchIsAnsweredAsAWhole() async throws {

@@ -184,7 +184,7 @@ import Testing
         #expect(problem(url: "http://api.stripe.com").contains("in the clear"))
         #expect(problem(url: "http://127.0.0.1.example.com").contains("in the clear"))
         #expect(problem(webhook: "short").contains("too short"))
-        #expect(problem(api: "sources").contains("payment_intents or charges"))
+        #expect(problem(api: "sources").contains("`payment_intents` or `charges`"))
         #expect(problem(timeout: 0).contains("1 to 120"))
     }
 }

@@ -71,6 +71,29 @@ import Testing
         }
     }
 
+    @Test func eachHasASpanWithItsOwnOutcome() async throws {
+        let (spans, trace) = (SpanQueue(), TraceContext(isSampled: true))
+        Tracing.record(into: spans)
+        try await BusBench.with { bench in
+            try await bench.start(Self.mail, Self.build)
+            let host = try await bench.start(Self.sender)
+            try await host.send("mail.note.v1", ["ann", "bad", "bob"])
+            try await host.store.write { transaction in
+                _ = try transaction.execute("UPDATE outbox SET trace = ?", [.text(trace.text)])
+            }
+            bench.deliver(host)
+            var delivered: [JSON] = []
+            try await eventually("each has a span") {
+                let all = TraceSpan.export(spans.take(atMost: 4096), of: [:])
+                delivered += (all.at("resourceSpans", 0, "scopeSpans", 0, "spans")?.arrayValue ?? []).filter {
+                    $0["traceId"] == .string(trace.traceId) && $0["name"] == "deliver mail.note.v1"
+                }
+                return delivered.count >= 3
+            }
+            #expect(delivered.count { $0["status"] == nil } == 2, "\(delivered)")
+        }
+    }
+
     /// A sender that dies between the answer and their removal sends them again, possibly grouped differently.
     @Test func whatComesTwiceCountsOnce() async throws {
         try await BusBench.with { bench in

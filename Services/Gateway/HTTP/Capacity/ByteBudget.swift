@@ -30,7 +30,7 @@ final class ByteBudget: Sendable {
 }
 
 /// One request's reservation of memory from a budget. It gives the bytes back when its last reference goes.
-final class ByteHold: Sendable {
+package final class ByteHold: Sendable {
     let budget: ByteBudget
     let holder: ByteShares.Holder
     /// In a batch: the bytes of the batch's limit that are left for this response. Otherwise nil.

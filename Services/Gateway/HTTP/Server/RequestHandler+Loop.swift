@@ -8,8 +8,10 @@ extension RequestHandler {
     func answerOnLoop(_ request: SmallRequest, _ context: ChannelHandlerContext) {
         guard let front else { return }
         if let file = front.file(for: request) { return send(file, nil, context) }
+        // The time in which a body arrived is the client's.
         var exchange = front.begin(
-            request.head, URI(request.head.path ?? ""), over: context.channel, start: request.start)
+            request.head, URI(request.head.path ?? ""), over: context.channel,
+            start: request.body.count > 0 ? .now : request.start)
         if request.body.count > 0 { exchange.machine.received(request.body.bytes) }
         switch exchange.machine.next() {
         case .ask(let message):
