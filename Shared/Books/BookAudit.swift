@@ -29,6 +29,9 @@ package struct BookAudit: Sendable {
         // Texts may differ: more attempts, another refund.
         let wrong = Set(first.findings.map { [$0.check, $0.row] })
         second.findings.removeAll { !wrong.contains([$0.check, $0.row]) }
+        // A check that the second look could not make clears nothing.
+        let unchecked = first.findings.filter { second.rows[$0.check] == nil }
+        second.findings = unchecked + second.findings.filter { second.rows[$0.check] != nil }
         return second
     }
 

@@ -186,6 +186,22 @@ import Testing
         #expect(report.findings.map(\.check) == ["order.mail"])
     }
 
+    /// A row that is wrong at the first look stays wrong when its service is away at the second one.
+    @Test func aServiceThatIsAwayAtTheSecondLookClearsNothing() async {
+        var lists = Self.clean
+        lists["sales"] = []
+        let questions = Mutex(0)
+        _ = await Self.look(Shop(lists) { asked, _ in questions.withLock { $0 = asked } })
+        let first = questions.withLock { $0 }
+        let leaving = Shop(lists) { asked, _ in
+            if asked > first { throw ParseError(.serviceUnavailable, "It is away.") }
+        }
+        let report = await Self.look(leaving, pause: .milliseconds(1))
+        #expect(report.findings.map(\.check) == ["order.sale"])
+        #expect(report.state == "wrong")
+        #expect(BookReport.table(report.json).contains("  o  order 1"))
+    }
+
     @Test func aServiceThatIsAwayIsNamed() async {
         final class Away: BookSource {
             let shop = Shop(CrossCheckTests.clean)
