@@ -54,6 +54,9 @@ package final class BooksClerk: ProcessPart {
         ]
     }
 
+    /// The last report; nil before the first check.
+    var report: BookReport? { state.withLock { $0.report } }
+
     /// Starts a check, unless one is running.
     package func begin() {
         if take() { Task { await check() } }

@@ -1,3 +1,4 @@
+import Books
 import Foundation
 import MessageBus
 import Messages
@@ -114,6 +115,8 @@ struct OperationsController: Sendable {
         books["gateway"] = .string(ownName)
         return ParseResponse(books)
     }
+
+    var bookReport: BookReport? { clerk.report }
 
     func checkBooks() -> ParseResponse {
         clerk.begin()
