@@ -104,8 +104,8 @@ package enum SalesLog {
         let number: Int64
     }
 
-    /// Writes the sums by hour anew from all sales and refunds. The database adds up quarters of an hour: the writer
-    /// has no job for each sale, of which there may be millions.
+    /// Writes the sums by hour anew from all sales and refunds. The database adds up quarters of an hour, so that the
+    /// writer changes a row for each hour, not for each of perhaps millions of sales.
     static func addUpHours(_ zone: ShopZone, in transaction: StoreTransaction) throws {
         try transaction.execute("DELETE FROM salesHours")
         var hours: [Hour: [Int64]] = [:]
