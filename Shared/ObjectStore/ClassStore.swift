@@ -270,7 +270,7 @@ public final class ClassStore: Sendable {
         readers.submit(job, isCostly: isCostly)
     }
 
-    /// Reads one snapshot on a thread and a connection of its own: the read delays no client's, however long it takes.
+    /// Reads one snapshot on a thread and a connection of its own, so that a read of minutes delays no client.
     /// - Parameter limit: of the whole read.
     /// - Throws: as `makeReader`; what `body` throws; `.timeout` (124) after the limit.
     public func readApart<T: Sendable>(

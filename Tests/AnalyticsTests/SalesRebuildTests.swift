@@ -104,7 +104,7 @@ import Testing
         #expect(try await sums().first == 2)
     }
 
-    /// Added up by the database, the sums are those that each sale and refund was counted in.
+    /// The database adds up the same sums as the log did sale by sale.
     @Test(arguments: ["UTC", "Asia/Kathmandu", "Asia/Kolkata", "Europe/Berlin"])
     func theSumsByHourAreThoseOfEachSale(_ name: String) async throws {
         let zone = try #require(ShopZone(name))

@@ -40,7 +40,7 @@ import Testing
                 #expect(found == [fault.check])
                 try FileManager.default.removeItem(atPath: copy)
             }
-            // The time of the backup counts, not that of a copy's files.
+            // The manifest has the backup's time: a copy's files have another.
             let late = try folder.copy("shop")
             _ = try await Command.run(["touch", "-d", "+400 days", "\(late)/bag.sqlite"])
             #expect(Self.wrong(try await Self.verify(suite, "--backup", late)) == [])

@@ -5,7 +5,7 @@ import collections
 #   order   orderId, orderNo, total, items: [[productId, quantity], ...]
 #   refund  orderId, amount
 #   stock   productId, amount     a change of the stock that was acknowledged
-#   maybe   productId, amount     one that was never answered
+#   maybe   productId, amount     a change of the stock without an answer
 #   open    userId, items         a customer without a last answer, and what the bag may have had
 LISTED_MAX = 10
 
