@@ -67,14 +67,14 @@ func runGateway() async throws {
         settings: configuration.admission, masterKey: configuration.masterKey, services: services)
     let principals = PrincipalResolver(configuration: configuration, sessions: sessions, services: services)
     let bodies = BodyReader(configuration.capacity)
-    let turns = LargeBodyTurns(share: configuration.capacity.largeBodyShare)
+    let bodyQueues = BodyQueues(share: configuration.capacity.largeBodyShare)
     let hub = LiveHub(
         access: LiveAccess(
             settings: configuration.live, principals: principals, admission: admission, hooks: hooks.registry,
             leases: leases),
         triggers: LiveTriggers(scopes: hooks, links: configuration.fileLinks),
-        decoder: LiveDecoder(bodies: bodies, turns: turns), broker: broker, links: configuration.fileLinks,
-        place: configuration.replica, logger: logger)
+        decoder: LiveDecoder(bodies: bodies, queues: bodyQueues), broker: broker, links: configuration.fileLinks,
+        replica: configuration.replica, logger: logger)
     invalidations.set(hub)
     let gate = ConnectionGate(configuration.capacity, proxies: configuration.admission.trustedProxies)
     let controllers = try Controllers(
@@ -89,8 +89,8 @@ func runGateway() async throws {
 
     let answers = configuration.capacity.answers()
     let front = HTTPFront(
-        router: router, configuration: configuration, bodies: bodies, turns: turns, answers: answers, traffic: traffic,
-        shadow: shadow, logger: logger)
+        router: router, configuration: configuration, bodies: bodies, bodyQueues: bodyQueues, answers: answers,
+        traffic: traffic, shadow: shadow, logger: logger)
     // The parts stop in reverse order: after drain and hub the server, which finishes the requests in flight, then the
     // reporter, then the broker.
     try await ProcessParts.run(
@@ -176,7 +176,7 @@ extension Controllers {
     }
 }
 
-/// Passes the broker's session invalidations to the hub. The hub itself needs the broker, so that it is set later.
+/// Passes the broker's session invalidations to the hub. The hub itself needs the broker, so it is set later.
 private final class LiveInvalidationRelay: Sendable {
     private let hub = Mutex<LiveHub?>(nil)
 

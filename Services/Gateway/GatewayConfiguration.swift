@@ -158,7 +158,7 @@ struct GatewayConfiguration: Sendable {
 
     /// Compares secrets in constant time.
     static func isSame(_ a: String, _ b: String) -> Bool {
-        // The digests have a fixed length, so that the key's length is not revealed either.
+        // The digests have a fixed length, so their comparison does not reveal the length of the key either.
         ConstantTime.areEqual(Array(SHA256.hash(data: Array(a.utf8))), Array(SHA256.hash(data: Array(b.utf8))))
     }
 

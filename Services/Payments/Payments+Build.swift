@@ -60,6 +60,10 @@ package func buildPayments(
     CodePayments(host: host, desk: desk).install(in: &routes)
     ForeignCharges(host: host, provider: provider).install(in: &routes)
     if provider is SandboxProvider { SandboxActions(host: host).install(in: &routes) }
+    if let client = desk as? StripeClient {
+        let books = StripeBooks(client: client, store: host.store)
+        routes.installBooks { try await books.answer($0) }
+    }
     host.whenWriter(
         "customers", every: CustomerDeletions.pause, problem: "Customers to delete could not be read or stored."
     ) {

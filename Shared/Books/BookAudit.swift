@@ -30,8 +30,12 @@ package struct BookAudit: Sendable {
         let wrong = Set(first.findings.map { [$0.check, $0.row] })
         second.findings.removeAll { !wrong.contains([$0.check, $0.row]) }
         // A check that the second look could not make clears nothing.
-        let unchecked = first.findings.filter { second.rows[$0.check] == nil }
-        second.findings = unchecked + second.findings.filter { second.rows[$0.check] != nil }
+        let rows = second.rows
+        let unasked = second.missing["Stripe"] == nil ? [] : ProviderBooks.kinds.map(\.name)
+        func isChecked(_ finding: BookFinding) -> Bool {
+            rows[finding.check] != nil && !unasked.contains(finding.check)
+        }
+        second.findings = first.findings.filter { !isChecked($0) } + second.findings.filter(isChecked)
         return second
     }
 
@@ -46,10 +50,21 @@ package struct BookAudit: Sendable {
             report.findings += found
             report.rows[check.name] = answer["rows"]?.intValue ?? 0
         }
+        if report.missing["payments"] == nil { await askProvider(&report) }
         for check in CrossCheck.all where check.lists.allSatisfy({ report.missing[$0.service] == nil }) {
             await merge(check, &report)
         }
         return report
+    }
+
+    /// Has payments compare its charges with an outside provider, a day at a time.
+    private func askProvider(_ report: inout BookReport) async {
+        var day: Int64 = 0
+        while let answer = await ask(["provider": .int(day)], "payments", part: "Stripe", &report) {
+            report.missing["Stripe"] = answer["problem"]?.stringValue
+            guard report.add(provider: answer), let next = answer["next"]?.intValue, next > day else { return }
+            day = next
+        }
     }
 
     /// Reads the lists of a check side by side.
@@ -73,16 +88,19 @@ package struct BookAudit: Sendable {
             for finding in found where report.count(finding.check) < ServiceBooks.foundMax {
                 report.findings.append(finding)
             }
-            BookSums.add(group, to: &report.days)
+            BookSums.add(group, report.provider, to: &report.days)
         }
         for kind in check.kinds { report.rows[kind.name] = counted }
     }
 
-    private func ask(_ question: JSON, _ service: String, _ report: inout BookReport) async -> JSON? {
+    /// - Parameter part: what is not checked without an answer; nil for all of the service.
+    private func ask(
+        _ question: JSON, _ service: String, part: String? = nil, _ report: inout BookReport
+    ) async -> JSON? {
         do {
             return try await source.answer(question, by: service)
         } catch {
-            report.missing[service] = "\((error as? ParseError)?.message ?? "\(error)")"
+            report.missing[part ?? service] = "\((error as? ParseError)?.message ?? "\(error)")"
             return nil
         }
     }

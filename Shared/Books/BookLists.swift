@@ -18,10 +18,10 @@ extension BookList {
         FROM checkouts c WHERE c.id > ? ORDER BY c.id LIMIT ?
         """)
 
-    /// Charges by their operation's id. Those that cloud code made have another one. `ledger`: what the sandbox has of a
-    /// charge, less its refunds there.
+    /// Charges by their operation's id. Those of cloud code have another one. `ledger`: what the sandbox has of a
+    /// charge, less its refunds there. `stripe`: when a charge at Stripe began.
     static let charges = BookList(
-        "payments", "charges", ["state", "amount", "currency", "charge", "refunded", "pending", "ledger"],
+        "payments", "charges", ["state", "amount", "currency", "charge", "refunded", "pending", "ledger", "stripe"],
         """
         SELECT c.operationId AS key, c.state AS state, c.amount AS amount, c.currency AS currency,
         coalesce(c.chargeId, '') AS charge,
@@ -29,7 +29,8 @@ extension BookList {
         AND r.state = 'succeeded') AS refunded,
         (SELECT count(*) FROM refunds r WHERE r.chargeOperationId = c.operationId AND r.state = 'created') AS pending,
         (SELECT s.amount - (SELECT coalesce(sum(b.amount), 0) FROM sandboxRefunds b WHERE b.chargeId = s.chargeId)
-        FROM sandboxCharges s WHERE s.key = c.operationId AND s.failure IS NULL) AS ledger
+        FROM sandboxCharges s WHERE s.key = c.operationId AND s.failure IS NULL) AS ledger,
+        CASE WHEN EXISTS (SELECT 1 FROM stripeOperations p WHERE p.key = c.operationId) THEN c.createdAt END AS stripe
         FROM charges c WHERE c.operationId > ? ORDER BY c.operationId LIMIT ?
         """)
 

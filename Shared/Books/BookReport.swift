@@ -4,15 +4,30 @@ import ParseProtocol
 package struct BookReport: Sendable {
     package let at: Timestamp
     package internal(set) var findings: [BookFinding] = []
-    /// The services that could not be asked, with the reason.
+    /// The services, or Stripe, that could not be asked, with the reason.
     package internal(set) var missing: [String: String] = [:]
     /// The rows that a check compared.
     var rows: [String: Int64] = [:]
     var days: [BookSums.Day: BookSums] = [:]
+    private(set) var provider = ProviderBooks()
 
     init(at: Timestamp) { self.at = at }
 
     func count(_ check: String) -> Int { findings.count { $0.check == check } }
+
+    /// Adds the comparison of a day with an outside provider.
+    /// - Returns: false when there is none.
+    mutating func add(provider answer: JSON) -> Bool {
+        guard provider.add(answer) else { return false }
+        for kind in ProviderBooks.kinds { rows[kind.name, default: 0] &+= answer["rows"]?.intValue ?? 0 }
+        for row in answer["found"]?.arrayValue ?? [] {
+            guard let check = row["check"]?.stringValue, let name = row["name"]?.stringValue,
+                count(check) < ServiceBooks.foundMax
+            else { continue }
+            findings.append(BookFinding(check, name, row["found"]?.stringValue ?? ""))
+        }
+        return true
+    }
 
     /// `clean`, `wrong`, or `incomplete` when a service was not asked and nothing else is wrong.
     package var state: String { !findings.isEmpty ? "wrong" : missing.isEmpty ? "clean" : "incomplete" }
@@ -20,7 +35,7 @@ package struct BookReport: Sendable {
     /// `checks` has the rows and the findings of each check, `sums` what the services have of each day and currency.
     package var json: JSON {
         let single = BookCheck.all.map { ($0.name, $0.says, $0.remedy) }
-        let crossing = CrossCheck.all.flatMap(\.kinds).map { ($0.name, $0.says, $0.remedy) }
+        let crossing = (CrossCheck.all.flatMap(\.kinds) + ProviderBooks.kinds).map { ($0.name, $0.says, $0.remedy) }
         let grouped = Dictionary(grouping: findings, by: \.check)
         let checks = (crossing + single).compactMap { name, says, remedy -> JSON? in
             // A check that was not completed has no count, but may have found something.

@@ -12,20 +12,27 @@ struct BookSums {
     private(set) var bag: Int64 = 0
     private(set) var payments: Int64 = 0
     private(set) var analytics: Int64 = 0
-    /// Of the sandbox; nil without a charge there.
-    private(set) var provider: Int64?
+    private var ledger: Int64?
+    /// Whether a charge was not compared with Stripe.
+    private var isPartial = false
+
+    /// Of the sandbox or Stripe; nil without a charge there, and for days that were not compared with Stripe.
+    var provider: Int64? { isPartial ? nil : ledger }
 
     /// Adds the rows of one checkout or of one order.
-    static func add(_ group: CrossCheck.Group, to days: inout [Day: BookSums]) {
+    static func add(_ group: CrossCheck.Group, _ provider: ProviderBooks, to days: inout [Day: BookSums]) {
         if let checkout = group[.checkouts], checkout.text("state") == "made" {
             let day = day(of: checkout)
             days[day, default: BookSums()].orders += 1
             days[day, default: BookSums()].bag &+= rest(checkout)
             if let charge = group[.charges], charge.text("state") == "succeeded" {
                 days[day, default: BookSums()].payments &+= rest(charge)
-                if charge.has("ledger") {
-                    let before = days[day]?.provider ?? 0
-                    days[day, default: BookSums()].provider = before &+ charge.int("ledger")
+                let ledger = charge.has("ledger") ? charge.int("ledger") : provider.ledger(of: charge)
+                if let ledger {
+                    let before = days[day]?.ledger ?? 0
+                    days[day, default: BookSums()].ledger = before &+ ledger
+                } else if charge.has("stripe") {
+                    days[day, default: BookSums()].isPartial = true
                 }
             }
         }

@@ -29,7 +29,8 @@ package struct ServiceBooks {
             isPostgreSQL: isPostgreSQL, classes: Dictionary(named) { first, _ in first }, now: now)
     }
 
-    /// Answers `{check}` with `{rows, found}`, and `{list, after}` with the next page of `{rows}`.
+    /// Answers `{check}` with `{rows, found}`, and `{list, after}` with the next page of `{rows}`. `{provider}`: no
+    /// database has an outside provider's list.
     /// - Throws: `.invalidJSON` (107) for anything else; errors of the database.
     package func answer(_ question: JSON) throws -> JSON {
         if let name = question["check"]?.stringValue, let check = BookCheck.all.first(where: { $0.name == name }) {
@@ -43,6 +44,7 @@ package struct ServiceBooks {
             let rows = try read(list.sql, list.columns, after, Int64(Self.pageRows))
             return ["rows": .array(rows.map { .object($0.mapValues(\.json)) })]
         }
+        if question["provider"] != nil { return [:] }
         throw ParseError(.invalidJSON, "A check or a list is needed.")
     }
 

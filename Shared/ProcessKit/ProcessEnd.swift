@@ -2,7 +2,7 @@
 import Foundation
 import Synchronization
 
-/// A request to end a process or a part of it. Any number of tasks can wait for it.
+/// A one-shot signal, usually the request to end a process. Any number of tasks can wait for it.
 package final class ProcessEnd: Sendable {
     private struct State {
         var isRequested = false

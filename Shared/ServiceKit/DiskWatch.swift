@@ -6,7 +6,7 @@ import Synchronization
 /// Reports to the gateway, and so to `/health`, when a writer's disk becomes full or faulty, and when it recovers.
 final class DiskWatch: Sendable {
     private let host: ServiceHost
-    private let told = Mutex<StorageTrouble?>(nil)
+    private let lastReported = Mutex<StorageTrouble?>(nil)
 
     private let wakeUp = WakeUp()
 
@@ -33,12 +33,12 @@ final class DiskWatch: Sendable {
 
     private func look() async {
         // Without other writes, only a test write detects the recovery.
-        let known = host.store.trouble
-        if let known, known != .stuck, known != .damaged, host.store.mayWrite { await host.store.tryWriting() }
+        let earlier = host.store.trouble
+        if let earlier, earlier != .stuck, earlier != .damaged, host.store.mayWrite { await host.store.tryWriting() }
         let trouble = host.store.trouble
-        let before = told.withLock { told -> StorageTrouble? in
-            defer { told = trouble }
-            return told
+        let before = lastReported.withLock { lastReported -> StorageTrouble? in
+            defer { lastReported = trouble }
+            return lastReported
         }
         guard before != trouble else { return }
         // Other pages can still be read and written: the service stays in use.
@@ -47,9 +47,11 @@ final class DiskWatch: Sendable {
         host.bus.setProblem(isDamaged ? "" : trouble?.rawValue ?? "")
         // The store itself logs the other kinds.
         if trouble == .stuck {
-            host.logger.error("Nothing can be stored.", metadata: ["store.trouble": "\(StorageTrouble.stuck.rawValue)"])
+            host.logger.error(
+                "The service cannot write to its database.",
+                metadata: ["store.trouble": "\(StorageTrouble.stuck.rawValue)"])
         } else if before == .stuck, trouble == nil {
-            host.logger.notice("Storing works again.")
+            host.logger.notice("The service can write to its database again.")
         }
     }
 }

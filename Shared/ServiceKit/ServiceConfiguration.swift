@@ -30,7 +30,7 @@ public struct ServiceConfiguration: Sendable {
     /// `SATCHEL_DATA`: the directory of databases, spools and sockets. Absolute, without a trailing slash.
     public var dataDirectory: String { start.dataDirectory }
 
-    /// Whether the service keeps a board of changes, which lets the gateway cache its answers. A service without
+    /// Whether the service keeps a board of changes, which lets the gateway cache its replies. A service without
     /// classes keeps none. With a database server, only a suite on one host has a board, because there the next writer
     /// uses the same one. On several hosts a gateway might be cut off from the writer without noticing.
     func keepsBoard(_ plan: ServicePlan) throws(StartupProblem) -> Bool {

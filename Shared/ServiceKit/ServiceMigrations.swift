@@ -16,7 +16,7 @@ extension Migrations {
         ])
 }
 
-/// The positions in traces (`traceparent`) of the work that caused the messages.
+/// The `traceparent` of the request that wrote each message.
 private let outboxTrace = ["ALTER TABLE outbox ADD COLUMN trace TEXT"]
 
 /// Replies to clients' writes with an `Idempotency-Key` (`KeyedReplies`).
@@ -36,7 +36,7 @@ private let parkedMessages = [
     """,
 ]
 
-/// Uncounted reports, where several processes write (`Inbox`).
+/// Reports that were received but not yet counted (`Inbox`). Used where several processes write.
 private let inbox = [
     """
     CREATE TABLE inbox(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, body BLOB NOT NULL, userId TEXT,

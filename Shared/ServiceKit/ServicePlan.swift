@@ -20,7 +20,7 @@ public struct ServicePlan: Sendable {
     public let ownsUnknownClasses: Bool
     /// The caller whose rights apply to a client's reads; a service whose sessions have fewer rights sets this.
     public var readingCaller: @Sendable (Principal) -> Caller = { Caller($0) }
-    /// Adds computed or client-specific data to an answer; nil when there is none.
+    /// Adds computed or client-specific data to a reply; nil when there is none.
     public var completion: (@Sendable (ShownAnswer, ServiceRequest, StoreReader) throws -> [UInt8])?
     /// The encryption of stored replies, for a service whose replies contain secrets.
     public var replySeal: ReplySeal?
@@ -52,7 +52,7 @@ public struct ServicePlan: Sendable {
     }
 }
 
-/// The answer of a read, before it is sent.
+/// The reply to a read, before it is sent.
 public struct ShownAnswer: Sendable {
     /// The class of the objects.
     public let className: String

@@ -70,8 +70,8 @@ private struct RunningService: ProcessPart {
     /// Time for a round trip to the gateway. There may be no gateway.
     private static let goodbyeMax = Duration.seconds(1)
     /// Time for the last round trip to a gateway that answered the first one; the machine may be busy. If a supervisor
-    /// kills the process meanwhile, only answers are lost: the database is closed.
-    private static let lastAnswersMax = Duration.seconds(2)
+    /// kills the process meanwhile, only replies are lost: the database is closed.
+    private static let lastRepliesMax = Duration.seconds(2)
     /// The same for a gateway that did not answer.
     private static let unheardMax = Duration.milliseconds(100)
 
@@ -120,9 +120,9 @@ private struct RunningService: ProcessPart {
         await work
         await host.endIdle(within: Self.idleMax)
         if !host.plan.yieldsFirst { await yieldLock() }
-        // Waits until the gateway has the last answers, even on a busy machine. If an answer is lost, the client does
-        // not know whether its change was made.
-        await host.bus.leave(within: isHeard ? Self.lastAnswersMax : Self.unheardMax)
+        // Waits until the gateway has the last replies, even on a busy machine. If a reply is lost, the client does not
+        // know whether its change was made.
+        await host.bus.leave(within: isHeard ? Self.lastRepliesMax : Self.unheardMax)
         host.bus.stop()
         host.logger.notice("Stopped.")
     }

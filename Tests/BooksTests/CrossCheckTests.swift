@@ -135,7 +135,7 @@ import Testing
         #expect(await Self.found(changes) == expected)
     }
 
-    /// What is still on its way, was never expected, or is too old to be there.
+    /// Rows whose counterparts are still on their way, were never expected, or are too old to be there.
     private static let underWay: [[String: [JSON]]] = [
         ["checkouts": [checkout("a", ["mailwaits": 1])], "confirmations": []],
         ["checkouts": [checkout("a", ["mailed": 0])], "confirmations": []],
@@ -217,6 +217,77 @@ import Testing
         #expect(table.contains("Not checked: mail. It is away."))
         #expect(!table.contains("order.charge"), "It needs mail.")
         #expect(table.contains("order.sale"))
+    }
+
+    /// A shop that is paid by Stripe. Payments answers `{provider}` with these, from the first.
+    private final class StripeShop: BookSource {
+        private let shop: Shop
+        private let days: [JSON]
+
+        init(_ days: [JSON]) {
+            self.days = days
+            var lists = CrossCheckTests.clean
+            let began: JSON = .int(CrossCheckTests.now.milliseconds - 1)
+            lists["charges"] = [CrossCheckTests.charge("a", ["ledger": .null, "stripe": began])]
+            shop = Shop(lists)
+        }
+
+        func answer(_ question: JSON, by service: String) async throws -> JSON {
+            guard let day = question["provider"]?.intValue else { return try await shop.answer(question, by: service) }
+            return days[Int(day)]
+        }
+    }
+
+    private static func day(_ before: Int64, _ more: JSON = [:]) -> JSON {
+        let (from, until) = (now.milliseconds - (before + 1) * 86_400_000, now.milliseconds - before * 86_400_000)
+        return row(["from": .int(from), "until": .int(until), "rows": 2, "found": []], more)
+    }
+
+    @Test func whatStripeHasIsComparedDayByDay() async {
+        let clean = await Self.look(StripeShop([Self.day(1, ["next": 1]), Self.day(0)]))
+        #expect(clean.state == "clean")
+        #expect(clean.json["sums"]?.arrayValue?.map { $0["provider"] } == [700])
+        let check = clean.json["checks"]?.arrayValue?.first { $0["check"] == "stripe.refund" }
+        #expect(check?["rows"] == 4)
+
+        let found: JSON = ["check": "stripe.charge", "name": "a", "found": "It has less.", "ledger": 650]
+        let wrong = await Self.look(StripeShop([Self.day(0, ["found": [found]])]), pause: .milliseconds(1))
+        #expect(wrong.findings == [BookFinding("stripe.charge", "a", "It has less.")])
+        #expect(wrong.json["sums"]?.arrayValue?.map { $0["provider"] } == [650])
+    }
+
+    @Test func aFindingThatStripeDoesNotConfirmStays() async {
+        /// Stripe answers the first question only.
+        final class Fading: BookSource {
+            private let asked = Mutex(0)
+            private let days: [StripeShop]
+
+            init(_ days: [StripeShop]) { self.days = days }
+
+            func answer(_ question: JSON, by service: String) async throws -> JSON {
+                guard question["provider"] != nil else { return try await days[0].answer(question, by: service) }
+                let number = asked.withLock { asked in
+                    defer { asked += 1 }
+                    return asked
+                }
+                return try await days[number].answer(question, by: service)
+            }
+        }
+        let found: JSON = ["check": "stripe.charge", "name": "a", "found": "It has less.", "ledger": 650]
+        let shops = [StripeShop([Self.day(0, ["found": [found]])]), StripeShop([["problem": "Stripe answered 429"]])]
+        let report = await Self.look(Fading(shops), pause: .milliseconds(1))
+        #expect(report.findings == [BookFinding("stripe.charge", "a", "It has less.")])
+        #expect(report.missing == ["Stripe": "Stripe answered 429"])
+    }
+
+    @Test func aDayThatWasNotComparedWithStripeHasNoSum() async {
+        let report = await Self.look(StripeShop([Self.day(1, ["next": 1]), ["problem": "Stripe answered 429"]]))
+        #expect(report.state == "incomplete")
+        #expect(report.missing == ["Stripe": "Stripe answered 429"])
+        #expect(report.json["sums"]?.arrayValue?.map { $0["provider"] } == [.null])
+        let table = BookReport.table(report.json)
+        #expect(table.contains("Not checked: Stripe. Stripe answered 429"))
+        #expect(table.contains("order.charge"), "It needs no provider.")
     }
 
     @Test func theTableSaysWhatToDo() async {

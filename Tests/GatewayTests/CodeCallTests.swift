@@ -107,8 +107,8 @@ import Testing
         let client = both.client
         let merged = HookedObject.merged(client, into: ["m": ["a": 1], "l": [0, 0]], of: "Note")
         let told = HookedObject.withOperators(of: client, merged)
-        let members = HookedObject.members(of: client, told: told)
-        let fields = HookedObject.replaced(by: both.code, told: told, members: members)
+        let members = HookedObject.members(of: client, sent: told)
+        let fields = HookedObject.replaced(by: both.code, sent: told, members: members)
         #expect(HookedObject.document(client, replacing: fields) == both.written)
     }
 
@@ -120,7 +120,7 @@ import Testing
         ]
         var told = changes
         told[deep] = 1
-        let members = HookedObject.members(of: told, told: HookedObject.merged(told, into: nil, of: "Note"))
+        let members = HookedObject.members(of: told, sent: HookedObject.merged(told, into: nil, of: "Note"))
         #expect(members == ["k.a": Self.five])
     }
 
@@ -141,8 +141,8 @@ import Testing
         let changes = JSON.object((told.objectValue ?? [:]).merging(refused.objectValue ?? [:]) { $1 })
         let object = HookedObject.withOperators(of: changes, ["className": "_Role"])
         #expect(object == .object((told.objectValue ?? [:]).merging(["className": "_Role"]) { $1 }))
-        #expect(HookedObject.written(by: changes, told: object) == ["users", "roles"])
+        #expect(HookedObject.written(by: changes, sent: object) == ["users", "roles"])
         // Webhooks receive none.
-        #expect(HookedObject.written(by: changes, told: ["className": "_Role"]).isEmpty)
+        #expect(HookedObject.written(by: changes, sent: ["className": "_Role"]).isEmpty)
     }
 }

@@ -7,18 +7,18 @@ import Testing
 @Suite struct FileSignerTests {
     private static let now = Timestamp(milliseconds: 1_700_000_000_000)
     private static let signer = FileSigner(key: (0..<32).map { $0 }, seconds: 3600)
-    private static let name = FileNames.kept("extra.zip", isPrivate: true)
+    private static let name = FileNames.storedName("extra.zip", isPrivate: true)
 
     @Test func aNameSaysWhetherItsFileIsPrivate() throws {
-        #expect(FileNames.isKept(Self.name))
+        #expect(FileNames.isStoredName(Self.name))
         #expect(FileNames.isPrivate(Self.name))
         #expect(FileNames.original(Self.name) == "extra.zip")
-        let open = FileNames.kept("extra-1.zip")
-        #expect(FileNames.isKept(open))
+        let open = FileNames.storedName("extra-1.zip")
+        #expect(FileNames.isStoredName(open))
         #expect(!FileNames.isPrivate(open))
         // A client cannot choose the marker of private files: it precedes the name that the client gives.
-        #expect(!FileNames.isPrivate(FileNames.kept("-x")))
-        #expect(!FileNames.isKept("0123-x"))
+        #expect(!FileNames.isPrivate(FileNames.storedName("-x")))
+        #expect(!FileNames.isStoredName("0123-x"))
     }
 
     @Test func aURLWorksUntilItsEnd() throws {
@@ -37,7 +37,7 @@ import Testing
         let query = Self.signer.query(for: Self.name, now: Self.now)
         let expires = try #require(query.split(separator: "&").first)
         let signature = try #require(query.split(separator: "&").last)
-        let other = FileNames.kept("extra.zip", isPrivate: true)
+        let other = FileNames.storedName("extra.zip", isPrivate: true)
         let stranger = FileSigner(key: (1...32).map { $0 }, seconds: 3600)
         #expect(Self.signer.secondsLeft(of: other, query: query, now: Self.now) == nil)
         #expect(stranger.secondsLeft(of: Self.name, query: query, now: Self.now) == nil)

@@ -119,15 +119,16 @@ import Testing
         let fields = HookedObject.Changed(replaced: ["gone": ["__op": "Delete"], "set": 2])
         let stored: JSON = ["set": 2]
         #expect(
-            HookedObject.told(["objectId": "x"], fields, stored: stored, supportsRemovals: true)
+            HookedObject.response(["objectId": "x"], with: fields, stored: stored, supportsRemovals: true)
                 == ["objectId": "x", "set": 2, "gone": ["__op": "Delete"]])
         #expect(
-            HookedObject.told(["objectId": "x"], fields, stored: stored, supportsRemovals: false)
+            HookedObject.response(["objectId": "x"], with: fields, stored: stored, supportsRemovals: false)
                 == ["objectId": "x", "set": 2])
         // A field that the webhook removed and the class filled with its default.
         for tells in [true, false] {
             #expect(
-                HookedObject.told(["objectId": "x"], fields, stored: ["set": 2, "gone": 7], supportsRemovals: tells)
+                HookedObject.response(
+                    ["objectId": "x"], with: fields, stored: ["set": 2, "gone": 7], supportsRemovals: tells)
                     == ["objectId": "x", "set": 2, "gone": 7])
         }
         #expect(ClientSDK(version: "js5.3.0").interpretsRemovals)

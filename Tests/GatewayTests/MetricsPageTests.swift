@@ -58,8 +58,8 @@ import Testing
         #expect(Self.lines(page).last == "shop_queue_jobs \(text)")
     }
 
-    private static func row(_ microseconds: [Double], trace: String? = nil) -> AnswerTimes.Row {
-        let times = AnswerTimes(rows: 2)
+    private static func row(_ microseconds: [Double], trace: String? = nil) -> ResponseTimes.Row {
+        let times = ResponseTimes(rows: 2)
         for one in microseconds { times.record(1, microseconds: one, trace: trace) }
         return times.rows[1]
     }
@@ -69,7 +69,7 @@ import Testing
         page.add(Self.duration, Self.row([20, 200, 201, 5000, 60_000_000]), [(name: "route", value: "/a")])
         let lines = Self.lines(page)
         let buckets = lines.filter { $0.hasPrefix("shop_duration_seconds_bucket") }
-        #expect(buckets.count == AnswerTimes.exported.count + 1)
+        #expect(buckets.count == ResponseTimes.exported.count + 1)
         #expect(buckets.first == #"shop_duration_seconds_bucket{route="/a",le="0.0002"} 2"#)
         #expect(buckets.dropFirst().first == #"shop_duration_seconds_bucket{route="/a",le="0.0004"} 3"#)
         #expect(buckets.contains(#"shop_duration_seconds_bucket{route="/a",le="0.0064"} 4"#))
@@ -101,9 +101,9 @@ import Testing
     }
 
     @Test func eachFineBucketIsInTheSmallestExportedOneThatHoldsIt() {
-        for bucket in 0...AnswerTimes.bounds.count {
-            let expected = AnswerTimes.exported.firstIndex { bucket <= $0 }
-            #expect(AnswerTimes.exportedPlace(ofBucket: bucket) == expected ?? AnswerTimes.exported.count)
+        for bucket in 0...ResponseTimes.bounds.count {
+            let expected = ResponseTimes.exported.firstIndex { bucket <= $0 }
+            #expect(ResponseTimes.exportedIndex(ofBucket: bucket) == expected ?? ResponseTimes.exported.count)
         }
     }
 

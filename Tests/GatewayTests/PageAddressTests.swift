@@ -45,7 +45,7 @@ import Testing
         let keys = [
             try Self.key([]), try Self.key(["search"]), try Self.key(["search"], "q="), try Self.key(["search"], "q=a"),
             try Self.key(["search"], "q=A"), try Self.key(["search"], "q=a&page=2"),
-            // The texts of one parameter are not those of two.
+            // The texts of one parameter differ from the texts of two.
             try Self.key(["search"], "q=a%26page%3D2"), try Self.key(["search"], "max=1"),
             try Self.key(["search"], "min=1"), try Self.key(["search"], "q=a", "de"),
             try Self.key(["search"], "q=a", "en", edition: 2), try Self.key(["products", "a"]),

@@ -8,22 +8,26 @@ import Testing
     private static let unsampled = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"
 
     @Test func withoutHeaderAndCollectorThereIsNone() {
-        #expect(RequestSpan(header: nil, samples: nil, mayRaise: { true }) == nil)
-        #expect(RequestSpan(header: "hostile", samples: nil, mayRaise: { true }) == nil)
+        #expect(RequestSpan(header: nil, samples: nil, honoursSampledFlag: { true }) == nil)
+        #expect(RequestSpan(header: "hostile", samples: nil, honoursSampledFlag: { true }) == nil)
     }
 
     @Test func withoutCollectorTheClientsSpanIsPassedOn() {
-        #expect(RequestSpan(header: Self.sampled, samples: nil, mayRaise: { true })?.context.text == Self.sampled)
-        #expect(RequestSpan(header: Self.sampled, samples: nil, mayRaise: { false })?.context.text == Self.unsampled)
+        #expect(
+            RequestSpan(header: Self.sampled, samples: nil, honoursSampledFlag: { true })?.context.text == Self.sampled)
+        #expect(
+            RequestSpan(header: Self.sampled, samples: nil, honoursSampledFlag: { false })?.context.text
+                == Self.unsampled)
     }
 
     @Test func onlyTheMasterKeyDecidesForItself() throws {
-        for (header, mayRaise, share, isSampled) in [
+        for (header, honoursSampledFlag, share, isSampled) in [
             (Self.sampled, true, false, true), (Self.unsampled, true, true, false),
             (Self.sampled, false, false, false), (Self.sampled, false, true, true),
             (Self.unsampled, false, true, true),
         ] {
-            let span = try #require(RequestSpan(header: header, samples: { share }, mayRaise: { mayRaise }))
+            let span = try #require(
+                RequestSpan(header: header, samples: { share }, honoursSampledFlag: { honoursSampledFlag }))
             #expect(span.context.isSampled == isSampled)
             #expect(span.context.traceId == "4bf92f3577b34da6a3ce929d0e0e4736")
             #expect(span.context.spanId != "00f067aa0ba902b7")
@@ -32,7 +36,7 @@ import Testing
     }
 
     @Test func anInvalidHeaderIsReplaced() throws {
-        let span = try #require(RequestSpan(header: "00-0-0-01", samples: { true }, mayRaise: { true }))
+        let span = try #require(RequestSpan(header: "00-0-0-01", samples: { true }, honoursSampledFlag: { true }))
         #expect(span.parent == nil)
         #expect(span.context.isSampled)
     }

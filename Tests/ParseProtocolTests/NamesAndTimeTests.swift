@@ -23,12 +23,14 @@ import Testing
     }
 
     @Test func noClientNamesAFileLikeAPhotoOfAnAccount() throws {
-        let photo = FileNames.kept("photo.jpg", isAccountPhoto: true)
+        let photo = FileNames.storedName("photo.jpg", isAccountPhoto: true)
         #expect(FileNames.isAccountPhoto(photo))
-        #expect(FileNames.isKept(photo))
+        #expect(FileNames.isStoredName(photo))
         #expect(FileNames.original(photo) == "photo.jpg")
         #expect(throws: ParseError.self) { try FileNames.check(photo.dropFirst(33)) }
-        for name in [FileNames.kept("photo.jpg"), FileNames.kept("a~.jpg", isPrivate: true), "_~photo.jpg", ""] {
+        for name in [
+            FileNames.storedName("photo.jpg"), FileNames.storedName("a~.jpg", isPrivate: true), "_~photo.jpg", "",
+        ] {
             #expect(!FileNames.isAccountPhoto(name), "\(name)")
         }
     }

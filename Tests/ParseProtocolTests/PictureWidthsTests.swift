@@ -12,11 +12,11 @@ import Testing
     }
 
     @Test func onlyPublicPicturesHaveThem() {
-        #expect(PictureWidths.apply(to: FileNames.kept("a b.JPG")))
-        #expect(PictureWidths.apply(to: FileNames.kept("a.webp")))
-        #expect(!PictureWidths.apply(to: FileNames.kept("a.jpg", isPrivate: true)))
+        #expect(PictureWidths.apply(to: FileNames.storedName("a b.JPG")))
+        #expect(PictureWidths.apply(to: FileNames.storedName("a.webp")))
+        #expect(!PictureWidths.apply(to: FileNames.storedName("a.jpg", isPrivate: true)))
         for name in ["a.pdf", "jpg", "a.", "a.jpg.txt"] {
-            #expect(!PictureWidths.apply(to: FileNames.kept(name)), "\(name)")
+            #expect(!PictureWidths.apply(to: FileNames.storedName(name)), "\(name)")
         }
         #expect(!PictureWidths.apply(to: "a.jpg"))
     }

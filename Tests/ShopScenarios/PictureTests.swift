@@ -108,7 +108,7 @@ import Testing
             #expect(try await client.download(Self.path(asPublic, 160) + query).status == 404)
         }
         #expect(Self.keptCount(suite, name) == 0)
-        let unknown = FileNames.kept("a.jpg")
+        let unknown = FileNames.storedName("a.jpg")
         #expect(try await client.download(Self.path(unknown, 160)).status == 404)
         #expect(try await client.download(Self.path("..%2F..%2Fmaster.key", 160)).status == 404)
         #expect(try await client.download("/files/other/width/160/\(unknown)").status == 403)

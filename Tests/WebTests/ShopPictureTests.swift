@@ -58,7 +58,9 @@ import WebService
     }
 
     @Test func aProductPageNamesTheWidths() throws {
-        let (full, small, other) = (FileNames.kept("a b.jpg"), FileNames.kept("s.jpg"), FileNames.kept("o.png"))
+        let (full, small, other) = (
+            FileNames.storedName("a b.jpg"), FileNames.storedName("s.jpg"), FileNames.storedName("o.png")
+        )
         let product: JSON = [
             "objectId": "abc", "name": "Rose", "unitPrice": 3.5, "brand": .pointer("Category", "b"),
             "fullsizeImage": Self.file(full), "thumbnail": Self.file(small),
@@ -86,7 +88,7 @@ import WebService
 
     /// Files that the gateway serves in one size only.
     @Test(arguments: [
-        FileNames.kept("a.jpg", isPrivate: true), FileNames.kept("a.pdf"), "a.jpg",
+        FileNames.storedName("a.jpg", isPrivate: true), FileNames.storedName("a.pdf"), "a.jpg",
     ])
     func otherFilesHaveOneSize(_ name: String) throws {
         let product: JSON = [
@@ -103,7 +105,7 @@ import WebService
         let products = (0..<10).map { number -> JSON in
             [
                 "objectId": .string("p\(number)"), "name": .string("A\(number)"), "unitPrice": 1,
-                number == 9 ? "fullsizeImage" : "thumbnail": Self.file(FileNames.kept("a.jpg")),
+                number == 9 ? "fullsizeImage" : "thumbnail": Self.file(FileNames.storedName("a.jpg")),
             ]
         }
         let brand: JSON = ["objectId": "b", "title": "Bloom"]

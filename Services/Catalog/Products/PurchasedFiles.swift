@@ -113,7 +113,7 @@ struct PurchasedFiles: Sendable {
 
     /// The name in a File value when it names a public file of Satchel.
     private static func publicName(_ value: JSON?) -> String? {
-        guard let value, value.wireType == "File", let name = value["name"]?.stringValue, FileNames.isKept(name),
+        guard let value, value.wireType == "File", let name = value["name"]?.stringValue, FileNames.isStoredName(name),
             !FileNames.isPrivate(name)
         else { return nil }
         return name
@@ -123,7 +123,7 @@ struct PurchasedFiles: Sendable {
 
     /// Copied, not linked: the sweeper uses the file's time to recognise uploads in progress.
     private func copy(_ entry: FileTable.Entry, _ share: WorkShare?) async throws -> FileTable.Entry {
-        let name = FileNames.kept(FileNames.original(entry.name), isPrivate: true)
+        let name = FileNames.storedName(FileNames.original(entry.name), isPrivate: true)
         let content: [UInt8]
         do {
             content = try await home.content(of: entry, for: share)

@@ -10,12 +10,12 @@ final class Admission: Sendable {
     let settings: AdmissionSettings
     let limiter: RateLimiter
     let services: ServiceClient
-    private let onceKeys: DeduplicationKeys
+    private let deduplicationKeys: DeduplicationKeys
 
     init(settings: AdmissionSettings, masterKey: String, services: ServiceClient) {
         self.settings = settings
         self.services = services
-        onceKeys = DeduplicationKeys(masterKey: masterKey)
+        deduplicationKeys = DeduplicationKeys(masterKey: masterKey)
         limiter = RateLimiter(settings.rateRules)
     }
 
@@ -47,7 +47,7 @@ final class Admission: Sendable {
         }
         var keys = RateLimiter.Keys(address: request.clientAddress)
         // A sign-in counts by address alone: an existing session must not give it a separate count.
-        if !ParseRouter.signsIn(request) {
+        if !ParseRouter.ignoresSession(request) {
             keys.userId = principal.userID
             keys.sessionToken = principal.sessionToken
         }
@@ -55,7 +55,7 @@ final class Admission: Sendable {
             .map(Self.tooMany)
     }
 
-    /// Checks a request of a batch, which counts like any other request.
+    /// Checks a request of a batch. Rate limits count it like any other request.
     func refusal(inBatch request: ParseRequest, _ principal: Principal) -> ParseResponse? {
         refusal(byAddress: request, principal) ?? refusal(to: request, principal)
     }
@@ -79,43 +79,45 @@ final class Admission: Sendable {
 
     // MARK: Repeated requests
 
-    /// The key under which a request that `mayBeOnce` may run only once; nil when it may be repeated.
+    /// The key under which a request with an `X-Parse-Request-Id` runs once; nil for a request that may be repeated.
     /// - Throws: `.invalidJSON` (107) for an id that is too long.
-    func onceId(of request: ParseRequest) throws(ParseError) -> String? {
+    func deduplicationKey(of request: ParseRequest) throws(ParseError) -> String? {
         guard let id = request.headers[Self.requestIdName], !id.isEmpty,
-            isOnce(request.method, request.path) || holdsOnce(request)
+            isDeduplicated(request.method, request.path) || containsDeduplicated(request)
         else { return nil }
         guard id.utf8.count <= Self.requestIdBytesMax else {
-            throw ParseError(.invalidJSON, "X-Parse-Request-Id has at most \(Self.requestIdBytesMax) bytes.")
+            throw ParseError(
+                .invalidJSON, "X-Parse-Request-Id must not be longer than \(Self.requestIdBytesMax) bytes.")
         }
-        return onceKeys.key(id, request)
+        return deduplicationKeys.key(id, request)
     }
 
-    /// Whether `onceId` has to inspect a request.
-    func mayBeOnce(_ request: ParseRequest) -> Bool {
-        !settings.onceRoutes.isEmpty && request.headers.contains(Self.requestIdName)
+    /// Whether `deduplicationKey` has to inspect a request.
+    func mayHaveRequestId(_ request: ParseRequest) -> Bool {
+        !settings.deduplicatedRoutes.isEmpty && request.headers.contains(Self.requestIdName)
     }
 
-    /// Whether `write` has to inspect a request. A read may be repeated without a key.
+    /// Whether `keyedWrite` has to inspect a request. A read may be repeated without a key.
     func mayBeKeyed(_ request: ParseRequest) -> Bool {
         request.method != .get && request.headers.contains(Self.idempotencyKeyName)
     }
 
-    /// The write of a request with an `Idempotency-Key`; nil for one of the read-only key, which writes nothing.
+    /// The write that the request's `Idempotency-Key` identifies; nil without that header, and with the read-only key,
+    /// which writes nothing.
     /// - Throws: `.invalidJSON` (107) for a malformed key.
-    func write(_ request: ParseRequest, _ principal: Principal) throws(ParseError) -> KeyedWrite? {
+    func keyedWrite(of request: ParseRequest, for principal: Principal) throws(ParseError) -> KeyedWrite? {
         guard !principal.readOnly, let key = request.headers[Self.idempotencyKeyName] else { return nil }
         guard (1...Self.idempotencyKeyBytesMax).contains(key.utf8.count),
             key.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else {
             throw ParseError(
                 .invalidJSON,
-                "Idempotency-Key has 1 to \(Self.idempotencyKeyBytesMax) ASCII characters without spaces.")
+                "Idempotency-Key must have 1 to \(Self.idempotencyKeyBytesMax) ASCII characters and no spaces.")
         }
-        return onceKeys.write(key, of: Self.client(principal), request)
+        return deduplicationKeys.write(key, of: Self.client(principal), request)
     }
 
-    /// The client whose keys are its own: the user on all devices, else the device, else the network.
+    /// The scope of an `Idempotency-Key`: equal keys of two scopes differ. A user, else a device, else a network.
     private static func client(_ principal: Principal) -> String {
         if principal.isPrivileged { return principal.master ? "master" : "maintenance" }
         if !principal.userID.isEmpty { return "user \(principal.userID)" }
@@ -124,11 +126,11 @@ final class Admission: Sendable {
     }
 
     /// Stores the id of a request before it runs.
-    /// - Throws: `.duplicateRequest` (159) when a request with this id was here before.
+    /// - Throws: `.duplicateRequest` (159) when the id is stored already.
     func claim(_ id: String, in context: CallContext) async throws(ParseError) {
         let claim = ClaimRequest.with {
             $0.requestID = id
-            $0.lifetimeMs = Int64(settings.onceSeconds) * 1000
+            $0.lifetimeMs = Int64(settings.deduplicationSeconds) * 1000
         }
         _ = try await services.write(CatalogCalls.claimRequest, claim, for: .init(), in: context)
     }
@@ -139,14 +141,14 @@ final class Admission: Sendable {
             CatalogCalls.releaseRequest, ReleaseRequest.with { $0.requestID = id }, for: .init(), in: context)
     }
 
-    private func isOnce(_ method: ParseRequest.Method, _ path: [Substring]) -> Bool {
+    private func isDeduplicated(_ method: ParseRequest.Method, _ path: [Substring]) -> Bool {
         guard method == .post || method == .put else { return false }
         let route = RoutePattern.route(path)
-        return settings.onceRoutes.contains { $0.matches(route) }
+        return settings.deduplicatedRoutes.contains { $0.matches(route) }
     }
 
-    /// A batch runs once when one of its requests must: its id counts for all of them.
-    private func holdsOnce(_ request: ParseRequest) -> Bool {
+    /// Whether a batch has a request that must run once. Then the whole batch runs once, under its own id.
+    private func containsDeduplicated(_ request: ParseRequest) -> Bool {
         guard request.path == ["batch"], case .array(let items)? = try? request.object["requests"] else { return false }
         return items.contains { item in
             guard let name = item["method"]?.stringValue, let method = ParseRequest.Method(rawValue: name.uppercased()),
@@ -154,14 +156,14 @@ final class Admission: Sendable {
                 let path = try? ParseRequest.path(String(text.prefix { $0 != "?" }))
             else { return false }
             // The mount has any number of components, so every suffix of the path is compared.
-            return path.indices.contains { isOnce(method, Array(path[$0...])) }
+            return path.indices.contains { isDeduplicated(method, Array(path[$0...])) }
         }
     }
 
-    /// SDKs send a UUID.
+    /// SDKs send a UUID, which has 36 characters.
     private static let requestIdBytesMax = 200
     private static let requestIdName = headerName("X-Parse-Request-Id")
-    /// A UUID has 36.
+    /// Clients usually send a UUID, which has 36 characters.
     private static let idempotencyKeyBytesMax = 255
     private static let idempotencyKeyName = headerName("Idempotency-Key")
 }

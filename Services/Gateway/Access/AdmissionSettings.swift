@@ -17,13 +17,13 @@ struct AdmissionSettings: Sendable {
     let clientRoutes: [RoutePattern]?
     let rateRules: [RateRule]
     /// The routes on which a repeated `X-Parse-Request-Id` is rejected.
-    let onceRoutes: [RoutePattern]
+    let deduplicatedRoutes: [RoutePattern]
     /// Seconds for which a request id is stored.
-    let onceSeconds: Int
+    let deduplicationSeconds: Int
     let origins: OriginRule
 
     /// One week. No client retries after that time.
-    private static let onceSecondsMax = 7 * 86_400
+    private static let deduplicationSecondsMax = 7 * 86_400
 
     init(_ settings: Settings) throws {
         readOnlyMasterKey = settings["satchel.read.only.master.key"]
@@ -34,8 +34,9 @@ struct AdmissionSettings: Sendable {
         trustedProxies = try Network.list(settings.text("satchel.trusted.proxies", default: ""))
         clientRoutes = try settings["satchel.client.routes"].map(RoutePattern.list)
         rateRules = try RateRule.list(settings.text("satchel.rate.limits", default: ""))
-        onceRoutes = try RoutePattern.list(settings.text("satchel.idempotency.paths", default: ""))
-        onceSeconds = try settings.number("satchel.idempotency.seconds", 1...Self.onceSecondsMax, default: 300)
+        deduplicatedRoutes = try RoutePattern.list(settings.text("satchel.idempotency.paths", default: ""))
+        deduplicationSeconds = try settings.number(
+            "satchel.idempotency.seconds", 1...Self.deduplicationSecondsMax, default: 300)
         origins = try OriginRule(settings.text("satchel.allow.origins", default: "*"))
     }
 

@@ -6,13 +6,13 @@ import ParseProtocol
 ///
 /// A class, so that every other request copies nothing of it.
 final class KeyedWrite: Sendable {
-    /// A digest of the client and its key. Nobody else's key leads to the same.
+    /// A digest of the client and its key, so that equal keys of two clients differ.
     let key: String
     /// A digest of method, path, query and body.
     let request: String
     /// Identifies this run of the write.
     let run = Names.random(16)
-    /// Encrypts the stored answer. It is made of the client's key, which is stored nowhere.
+    /// Encrypts the stored response. It is derived from the client's key, which is stored nowhere.
     let secret: SymmetricKey
 
     init(key: String, request: String, secret: SymmetricKey) {
@@ -21,21 +21,21 @@ final class KeyedWrite: Sendable {
 
     static let replayedName = headerName("Idempotent-Replayed")
 
-    // MARK: Stored answers
+    // MARK: Stored responses
 
-    /// The encrypted form of an answer: a line of JSON, then the body.
+    /// The encrypted form of a response: a line of JSON, then the body.
     /// - Throws: `CryptographyError`.
     func sealed(_ answer: ParseResponse) throws -> [UInt8] {
         var head: [String: JSON] = ["status": .int(Int64(answer.status))]
         head["location"] = answer.location.map(JSON.string)
         head["headers"] = .array(answer.headers.map { .array([.string($0.name.rawName), .string($0.value)]) })
-        let plain = JSON.object(head).serialized + [UInt8(ascii: "\n")] + answer.body
-        return try AES.GCM.seal(plain, using: secret, authenticating: request.utf8).combined
+        let text = JSON.object(head).serialized + [UInt8(ascii: "\n")] + answer.body
+        return try AES.GCM.seal(text, using: secret, authenticating: request.utf8).combined
     }
 
-    /// The answer to a repetition.
+    /// The response to a repeated request.
     /// - Parameter stored: empty when only the fact that the write was carried out is stored.
-    /// - Throws: `.internalServerError` (1) for an answer that was not stored for this write.
+    /// - Throws: `.internalServerError` (1) for a response that was not stored for this write.
     func replayed(_ stored: [UInt8]) throws(ParseError) -> ParseResponse {
         var answer = stored.isEmpty ? ParseResponse(Self.tooLarge) : try opened(stored)
         answer.headers[Self.replayedName] = "true"
@@ -44,19 +44,20 @@ final class KeyedWrite: Sendable {
 
     private func opened(_ stored: [UInt8]) throws(ParseError) -> ParseResponse {
         guard let box = try? AES.GCM.SealedBox(combined: stored),
-            let plain = try? AES.GCM.open(box, using: secret, authenticating: request.utf8),
-            let end = plain.firstIndex(of: UInt8(ascii: "\n")), let head = try? JSON(parsing: Array(plain[..<end])),
+            let text = try? AES.GCM.open(box, using: secret, authenticating: request.utf8),
+            let end = text.firstIndex(of: UInt8(ascii: "\n")), let head = try? JSON(parsing: Array(text[..<end])),
             let status = head["status"]?.intValue
         else { throw .internalError }
         var answer = ParseResponse(
-            status: Int(status), body: Array(plain[(end + 1)...]), location: head["location"]?.stringValue)
+            status: Int(status), body: Array(text[(end + 1)...]), location: head["location"]?.stringValue)
         for field in head["headers"]?.arrayValue ?? [] {
             guard let parts = field.arrayValue, parts.count == 2, let value = parts[1].stringValue,
                 let name = parts[0].stringValue.flatMap({ HTTPField.Name($0) })
             else { throw .internalError }
             answer.headers.append(HTTPField(name: name, value: value))
         }
-        // Its files have their URLs.
+        // The stored body already contains the URLs of files. A content type stops `ResponseWriter` from inserting them
+        // again.
         if answer.headers[.contentType] == nil { answer.headers[.contentType] = Self.json }
         return answer
     }
@@ -64,5 +65,5 @@ final class KeyedWrite: Sendable {
     static let json = "application/json; charset=utf-8"
 
     private static let tooLarge = ParseError(
-        .duplicateRequest, "This request was carried out before. Its answer was too large to be stored.")
+        .duplicateRequest, "This request was carried out before. Its response was too large to be stored.")
 }

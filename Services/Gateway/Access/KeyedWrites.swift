@@ -2,23 +2,24 @@ import Foundation
 import Messages
 import ParseProtocol
 
-/// Carries out writes with an `Idempotency-Key` once. Catalog stores their answers (`KeyedAnswers`), so that every
+/// Carries out writes with an `Idempotency-Key` once. Catalog stores their responses (`KeyedAnswers`), so that every
 /// gateway finds them.
 struct KeyedWrites: Sendable {
     let services: ServiceClient
     let links: FileLinks
 
-    enum Beginning: Sendable {
+    enum KeyClaim: Sendable {
         /// This request carries out the write.
         case run(WriteKeys)
+        /// An earlier request carried it out, or the key belongs to another write.
         case answered(ParseResponse)
     }
 
-    /// Claims the write. Waits while another request carries it out.
+    /// Claims the key of a write. Waits while another request carries the write out.
     /// - Throws: `.serviceUnavailable` (2) when the other request takes too long, and the errors of catalog.
-    func begin(
-        _ write: KeyedWrite, for principal: Principal, trace: String
-    ) async throws(ParseError) -> Beginning {
+    func claimKey(
+        of write: KeyedWrite, for principal: Principal, trace: String
+    ) async throws(ParseError) -> KeyClaim {
         let start = ContinuousClock.now
         var pause = Self.pauseMin
         while true {
@@ -46,9 +47,9 @@ struct KeyedWrites: Sendable {
         }
     }
 
-    /// Stores the answer of a run before the client gets it. After an answer that asks for a retry, the next request
+    /// Stores the response of a run before the client gets it. After a response that asks for a retry, the next request
     /// with the key runs again.
-    /// - Returns: the answer for the client.
+    /// - Returns: the response for the client.
     func finish(
         _ write: KeyedWrite, _ answer: ParseResponse, for principal: Principal, trace: String
     ) async -> ParseResponse {
@@ -76,7 +77,7 @@ struct KeyedWrites: Sendable {
             default: throw Self.running
             }
         } catch {
-            // The client may get no answer that a repetition would not get.
+            // The response was not stored, so a repeated request could get another one.
             return isRetriable ? answer : ParseResponse(Self.running)
         }
     }
@@ -97,7 +98,7 @@ struct KeyedWrites: Sendable {
     private static let otherRequest = ParseError(
         .validationError, "This Idempotency-Key was used for another request; use a new key for this one.")
     private static let running = ParseError(
-        .serviceUnavailable, "A request with this Idempotency-Key has no answer yet; try again.")
+        .serviceUnavailable, "A request with this Idempotency-Key is still running; try again.")
 
     private static let pauseMin = Duration.milliseconds(25)
     private static let pauseMax = Duration.milliseconds(500)

@@ -27,19 +27,19 @@ struct Network: Sendable {
     }
 
     /// The bytes by which rate limits distinguish clients: an IPv4 address, or the first 64 bits of an IPv6 address,
-    /// which identify a provider's customer.
-    static func customer(_ address: SocketAddress) -> [UInt8] {
+    /// which a provider gives to one subscriber.
+    static func clientBytes(_ address: SocketAddress) -> [UInt8] {
         let bytes = bytes(of: address) ?? []
         return bytes.count == 16 ? Array(bytes.prefix(8)) : bytes
     }
 
-    /// `customer` as text, by which services count quotas: 8 or 16 hexadecimal digits, empty without an address.
-    static func customerName(_ address: SocketAddress?) -> String {
+    /// `clientBytes` as text, by which services count quotas: 8 or 16 hexadecimal digits, empty without an address.
+    static func clientNetwork(_ address: SocketAddress?) -> String {
         switch address {
         case .v4(let address): return digits(UInt64(UInt32(bigEndian: address.address.sin_addr.s_addr)), count: 8)
         case .v6:
             guard let address else { return "" }
-            let bytes = customer(address)
+            let bytes = clientBytes(address)
             return digits(bytes.reduce(0) { $0 << 8 | UInt64($1) }, count: bytes.count * 2)
         default: return ""
         }
@@ -47,7 +47,7 @@ struct Network: Sendable {
 
     private static func digits(_ number: UInt64, count: Int) -> String {
         String(unsafeUninitializedCapacity: count) { output in
-            for place in 0..<count { output[place] = hexDigits[Int(number >> UInt64(4 * (count - 1 - place)) & 15)] }
+            for index in 0..<count { output[index] = hexDigits[Int(number >> UInt64(4 * (count - 1 - index)) & 15)] }
             return count
         }
     }
@@ -65,13 +65,13 @@ struct Network: Sendable {
     private static func bytes(of address: SocketAddress?) -> [UInt8]? {
         switch address {
         case .v4(let address): withUnsafeBytes(of: address.address.sin_addr) { [UInt8]($0) }
-        case .v6(let address): plain(withUnsafeBytes(of: address.address.sin6_addr) { [UInt8]($0) })
+        case .v6(let address): unmapped(withUnsafeBytes(of: address.address.sin6_addr) { [UInt8]($0) })
         default: nil
         }
     }
 
     /// Maps `::ffff:a.b.c.d` to its IPv4 address: a listener on `::` sees IPv4 clients in that form.
-    private static func plain(_ bytes: [UInt8]) -> [UInt8] {
+    private static func unmapped(_ bytes: [UInt8]) -> [UInt8] {
         bytes.starts(with: mappedPrefix) ? Array(bytes.dropFirst(mappedPrefix.count)) : bytes
     }
 

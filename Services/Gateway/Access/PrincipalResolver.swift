@@ -19,7 +19,7 @@ final class PrincipalResolver: Sendable {
     /// The principal that the keys give; nil when they are wrong (403).
     func admit(_ request: ParseRequest) -> Principal? {
         guard let id = request.credentials.applicationId, id == configuration.applicationId else { return nil }
-        var principal = Principal.stranger(request.network)
+        var principal = Principal.of(network: request.network)
         if let installationId = request.credentials.installationId { principal.installationID = installationId }
         if let key = request.credentials.maintenanceKey {
             guard let maintenanceKey = configuration.admission.maintenanceKey,
@@ -59,7 +59,7 @@ final class PrincipalResolver: Sendable {
     func signIn(
         _ admitted: Principal, _ credentials: Credentials, in context: CallContext
     ) async throws(ParseError) -> Principal {
-        if let cached = known(admitted, credentials) { return cached }
+        if let cached = cachedSignIn(admitted, credentials) { return cached }
         guard let token = credentials.sessionToken, token.utf8.count <= Self.tokenBytesMax else {
             throw .invalidSession
         }
@@ -80,8 +80,8 @@ final class PrincipalResolver: Sendable {
         return Self.principal(principal, of: admitted)
     }
 
-    /// `signIn` from the cache alone; nil when `users` has to be asked.
-    func known(_ admitted: Principal, _ credentials: Credentials) -> Principal? {
+    /// The result of `signIn` from the cache of sessions alone; nil when `users` has to be asked.
+    func cachedSignIn(_ admitted: Principal, _ credentials: Credentials) -> Principal? {
         guard let token = credentials.sessionToken, !admitted.isPrivileged else { return admitted }
         guard token.utf8.count <= Self.tokenBytesMax else { return nil }
         return sessions.find(token).principal.map { Self.principal($0, of: admitted) }
@@ -99,6 +99,7 @@ final class PrincipalResolver: Sendable {
 }
 
 extension Principal {
-    /// A client of which only the network is known, as `Network.customerName` gives it.
-    static func stranger(_ network: String) -> Principal { .with { $0.network = network } }
+    /// A client without any rights.
+    /// - Parameter network: `Network.clientNetwork` of its address.
+    static func of(network: String) -> Principal { .with { $0.network = network } }
 }

@@ -72,7 +72,7 @@ extension RateRule.Zone {
         case .user where !keys.userId.isEmpty: hasher.combine(keys.userId)
         case .session where !keys.sessionToken.isEmpty: hasher.combine(keys.sessionToken)
         case .global: hasher.combine(0)
-        case .ip, .user, .session: hasher.combine(keys.address.map(Network.customer) ?? [])
+        case .ip, .user, .session: hasher.combine(keys.address.map(Network.clientBytes) ?? [])
         }
         return hasher.finalize()
     }

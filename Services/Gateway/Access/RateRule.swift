@@ -4,7 +4,7 @@ import ProcessKit
 package struct RateRule: Sendable {
     /// The clients whose requests are counted together.
     package enum Zone: String, Sendable {
-        /// The client's address; for IPv6 its network of 64 bits, which one customer of a provider has.
+        /// The client's address; for IPv6 its network of 64 bits, which a provider gives to one subscriber.
         case ip
         /// The signed-in user, or the address of a client without one.
         case user
@@ -24,7 +24,6 @@ package struct RateRule: Sendable {
     /// True when requests with the master key count as well.
     package let includesMaster: Bool
 
-    /// No gateway answers more requests per window, so that a higher count would not limit anything.
     private static let countMax = 100_000
     /// One day. The counts are in memory, and longer windows would have to survive a restart.
     private static let secondsMax = 86_400

@@ -48,7 +48,7 @@ extension ParseRouter {
     private func rights(
         of name: String, for principal: Principal, _ request: ParseRequest
     ) async throws(ParseError) -> Principal {
-        var viewer = Principal.stranger(request.network)
+        var viewer = Principal.of(network: request.network)
         guard name != Viewer.guest else { return viewer }
         guard Names.isObjectId(name) else {
             throw ParseError(.missingObjectId, "X-Satchel-As-User is a user's objectId, or * for a guest.")

@@ -90,7 +90,7 @@ struct AccountsController: Sendable {
             $0.email = address
         }
         _ = try await services.write(
-            UsersCalls.requestMail, message, for: .stranger(request.network), in: request.call)
+            UsersCalls.requestMail, message, for: .of(network: request.network), in: request.call)
     }
 
     func logOut(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
@@ -100,9 +100,9 @@ struct AccountsController: Sendable {
         }
         let reply = try await own(UsersCalls.sessionMe, request, principal).body
         let session = try JSON(reply: reply, in: request.call)
-        let told = try await hooks.logOut(of: session)
+        let body = try await hooks.logOut(of: session)
         let answer = try await ask(UsersCalls.logOut, request, request.document, principal).answer
-        try await hooks.loggedOut(told)
+        try await hooks.loggedOut(body)
         return ParseResponse(body: answer)
     }
 
@@ -147,7 +147,7 @@ struct AccountsController: Sendable {
 
     private func accountRequest(_ request: ParseRequest, _ principal: Principal) -> AccountRequest {
         AccountRequest.with {
-            // At sign-in the token was not resolved, so that an invalid one does no harm.
+            // At sign-in the token was not resolved, so an invalid one does no harm.
             $0.previousSessionToken =
                 principal.sessionToken.isEmpty ? request.credentials.sessionToken ?? "" : principal.sessionToken
         }

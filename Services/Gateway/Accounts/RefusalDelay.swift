@@ -22,7 +22,7 @@ package struct RefusalDelay {
         return nil
     }
 
-    /// Whether the network has used up its quota, so that its next refusal would be delayed.
+    /// Whether the network has used up its quota: its next refusal would be delayed.
     package func isOver(_ network: String, at now: Int64) -> Bool { buckets.wait(for: network.hashValue, at: now) > 0 }
 }
 

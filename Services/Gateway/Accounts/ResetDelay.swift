@@ -1,5 +1,5 @@
 /// The moments at which password-reset requests are answered when a trigger takes part. The trigger runs only for
-/// addresses of accounts, so that an undelayed response would reveal by its timing which addresses exist.
+/// addresses of accounts, so an undelayed response would reveal by its timing which addresses exist.
 package enum ResetDelay {
     /// Longer than a database look-up, and too short to bother a user.
     private static let step = Duration.milliseconds(500)

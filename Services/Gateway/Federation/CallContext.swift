@@ -3,18 +3,18 @@ import ParseProtocol
 import Synchronization
 
 /// What `ServiceClient` applies to every call to a service that it makes for one request: the id in the logs and the
-/// limits on processor time, answer memory and time. Each request carries one (`ParseRequest.call`). Work that belongs
-/// to no request has its own, without limits.
+/// limits on processor time, memory for replies and time. Each request carries one (`ParseRequest.call`). Work that
+/// belongs to no request has its own, without limits.
 struct CallContext: Sendable {
     /// The id of the client's request in the logs of all services.
     var trace = RequestIds.next()
     /// The request's span; nil without a trace.
     var span: RequestSpan?
-    /// How long the parts of the request took; nil when slow requests are not logged.
-    var parts: RequestParts?
+    /// How long the request waited; nil when slow requests are not logged.
+    var times: RequestTimes?
     /// The processor time of the request; nil for no limit.
     var budget: RequestBudget?
-    /// The request's part of the memory for large answers; nil when its answers are not counted.
+    /// The request's share of the memory for large replies and responses; nil when they are not counted.
     var hold: ByteHold?
     /// The deadline of every call; nil when each call has its own timeout.
     var deadline: BusClock.Milliseconds?
@@ -29,7 +29,7 @@ extension CallContext {
 
 /// The span of a client's request in its trace.
 ///
-/// A class, so that requests without a trace stay small.
+/// A class: a request without a trace then stores one nil reference.
 package final class RequestSpan: Sendable {
     package let context: TraceContext
     /// The client's own span; nil when the client named none.
@@ -42,15 +42,15 @@ package final class RequestSpan: Sendable {
 
     /// - Parameters:
     ///   - header: the client's `traceparent`.
-    ///   - samples: whether a new trace is recorded; nil when this process exports no spans. The client's span is then
-    ///     passed on as it is.
-    ///   - mayRaise: whether the client's decision about sampling counts. Spans cost the shop, so that only the master
-    ///     key decides; the share applies to all others, whatever ids and flags they send.
+    ///   - samples: decides whether a new trace is recorded, by the gateway's sampling ratio; nil when this process
+    ///     exports no spans. The client's span is then passed on as it is.
+    ///   - honoursSampledFlag: whether the client's sampled flag decides: only with the master key, because spans cost
+    ///     storage. For all other clients the ratio decides, whatever ids and flags they send.
     /// - Returns: nil without a trace.
-    package init?(header: String?, samples: (() -> Bool)?, mayRaise: () -> Bool) {
+    package init?(header: String?, samples: (() -> Bool)?, honoursSampledFlag: () -> Bool) {
         guard header != nil || samples != nil else { return nil }
         let named = header.flatMap { TraceContext($0) }
-        let decided = named.flatMap { mayRaise() ? $0.isSampled : nil }
+        let decided = named.flatMap { honoursSampledFlag() ? $0.isSampled : nil }
         if let samples {
             let isSampled = decided ?? samples()
             context = named?.child(isSampled: isSampled) ?? TraceContext(isSampled: isSampled)
@@ -63,8 +63,8 @@ package final class RequestSpan: Sendable {
     }
 }
 
-/// How long a request waited for its client's body and for services.
-final class RequestParts: Sendable {
+/// How long a request waited for the body of its client, and for services.
+final class RequestTimes: Sendable {
     private let start = ContinuousClock.now
     private let body = Mutex(Duration.zero)
     private let services = Mutex((time: Duration.zero, calls: 0))
@@ -80,7 +80,7 @@ final class RequestParts: Sendable {
         }
     }
 
-    /// Since the body of a small request, or the head of another one, is here.
+    /// The time since the request began: for a small request since its body arrived, for any other since its head.
     var time: Duration { ContinuousClock.now - start }
     var bodyTime: Duration { body.withLock { $0 } }
     /// The sum of all calls, of which some may have run at the same time.

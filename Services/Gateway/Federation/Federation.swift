@@ -74,7 +74,7 @@ struct Federation: Sendable {
         }
         let reply = try await services.read(
             ServiceDirectory.calls(ofClass: className).find,
-            inRoom: Self.message(className, options, filter: filter, hooks: request.hooks),
+            limited: Self.message(className, options, filter: filter, hooks: request.hooks),
             needed: request.prepared?.bytesNeeded ?? 0, for: principal, in: request.call)
         let body = try reply.document
         // A query plan has no objects.
@@ -232,7 +232,7 @@ struct Federation: Sendable {
             }
         }
         let reply = try await services.read(
-            ObjectCalls(of: owner).fetch, inRoom: message, for: principal, in: request.call)
+            ObjectCalls(of: owner).fetch, limited: message, for: principal, in: request.call)
         let found = try reply.message.found
         guard found.count == reply.documents.count else { throw .internalError }
         var fetched: [Name: Fetched] = [:]

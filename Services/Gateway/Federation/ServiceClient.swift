@@ -10,7 +10,7 @@ struct ServiceClient: Sendable {
     /// Response times by kind of call.
     let times = ServiceTimes()
 
-    /// A request that changes nothing; a reading cloud function carries its parameters as a document.
+    /// Sends a request that changes nothing; a reading cloud function carries its parameters as a document.
     func read<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, documents: [[UInt8]] = [], for principal: Principal,
         in context: CallContext
@@ -18,7 +18,7 @@ struct ServiceClient: Sendable {
         try await send(call, message, documents, principal, context, key: "", timeout: .seconds(10))
     }
 
-    /// A request that changes something. It may be retried when a process dies: the receiver runs it once.
+    /// Sends a request that changes something. It may be retried when a process dies: the receiver runs it once.
     func write<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, documents: [[UInt8]] = [], for principal: Principal,
         in context: CallContext, timeout: Duration = .seconds(10)
@@ -28,9 +28,9 @@ struct ServiceClient: Sendable {
         return try await send(call, message, documents, principal, context, key: key, timeout: timeout)
     }
 
-    /// A request that must not run twice. It is never retried, even when its reply is lost. Any replica that runs the
-    /// writer's version may get it.
-    func once<Request, Reply>(
+    /// Sends a request that must not run twice. It is never retried, even when its reply is lost. Any replica that runs
+    /// the writer's version may get it.
+    func sendAtMostOnce<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, documents: [[UInt8]] = [], for principal: Principal,
         in context: CallContext, timeout: Duration
     ) async throws(ParseError) -> ServiceReply<Reply> {
@@ -56,41 +56,41 @@ struct ServiceClient: Sendable {
         request.shared = shared || call.spreads
         request.idempotencyKey = key
         request.replica = replica
-        return ServiceReply(try await answer(to: request, context.hold, context.parts, reserved: reserved))
+        return ServiceReply(try await answer(to: request, context.hold, context.times, reserved: reserved))
     }
 
     /// Separate from `send`, which the compiler specializes for every message type.
     private func answer(
-        to request: BusRequest, _ hold: ByteHold?, _ parts: RequestParts?, reserved: Int
+        to request: BusRequest, _ hold: ByteHold?, _ requestTimes: RequestTimes?, reserved: Int
     ) async throws(ParseError) -> BusReply {
-        let (start, place) = (ContinuousClock.now, times.place(of: request.kind))
-        defer { parts?.waited(since: start) }
+        let (start, slot) = (ContinuousClock.now, times.slot(of: request.kind))
+        defer { requestTimes?.waited(since: start) }
         do throws(BusFailure) {
             let writes = request.writes
-            if writes { hold?.changes() }
+            if writes { hold?.markChanging() }
             // Stops the remaining reads of a batch, or of a query with many parts.
             guard hold?.isAbandoned != true else { throw BusFailure.abandoned }
             let reply = try await request.budgeted {
                 await withCheckedContinuation { continuation in
                     broker.call(request) { result in
                         continuation.resume(
-                            returning: AnswerHold.admit(result, hold, reserved: reserved, isDone: writes))
+                            returning: ReplyHold.admit(result, hold, reserved: reserved, isDone: writes))
                     }
                 }
             }
-            times.record(.done, at: place, since: start)
+            times.record(.done, at: slot, since: start)
             return reply
         } catch {
             let problem = ParseError(error)
-            times.record(.init(problem), at: place, since: start)
+            times.record(.init(problem), at: slot, since: start)
             throw problem
         }
     }
 }
 
 extension ServiceClient {
-    /// A read outside a task. The caller must call `broker.wake` after it.
-    /// - Parameter completion: called once, on the broker's thread; it must only hand the reply over.
+    /// Sends a read without a task, and does not wake the broker: the caller then calls `broker.wake`.
+    /// - Parameter completion: called once, on the broker's thread or before this method returns. It must not block.
     func ask<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, for principal: Principal, in context: CallContext,
         completion: @escaping @Sendable (Result<ServiceReply<Reply>, ParseError>) -> Void
@@ -98,12 +98,12 @@ extension ServiceClient {
         guard let request = try? Self.request(call, message, principal, context, .seconds(10)) else {
             return completion(.failure(.internalError))  // Only for a message that does not encode.
         }
-        send(request, context.hold, context.parts, completion: completion)
+        send(request, context.hold, context.times, completion: completion)
     }
 
-    /// A change outside a task, as `write`. The caller must call `broker.wake` after it.
-    /// - Parameter completion: called once, on the broker's thread or before this method returns; it must only hand the
-    ///   reply over.
+    /// Sends a change without a task, with the checks of `write`, and does not wake the broker: the caller then calls
+    /// `broker.wake`.
+    /// - Parameter completion: called once, on the broker's thread or before this method returns. It must not block.
     func ask<Request, Reply>(
         _ call: Call<Request, Reply>, toChange message: Request, _ document: [UInt8], for principal: Principal,
         in context: CallContext, timeout: Duration,
@@ -111,31 +111,31 @@ extension ServiceClient {
     ) {
         guard !principal.readOnly else { return completion(.failure(.readOnlyKey)) }
         guard var request = try? Self.request(call, message, principal, context, timeout) else {
-            return completion(.failure(.internalError))  // As above.
+            return completion(.failure(.internalError))  // Only for a message that does not encode.
         }
         request.documents = [document]
         request.writes = true
         request.idempotencyKey = context.keys?.next(call.kind) ?? RequestIds.next()
-        context.hold?.changes()
-        send(request, context.hold, context.parts, completion: completion)
+        context.hold?.markChanging()
+        send(request, context.hold, context.times, completion: completion)
     }
 
     private func send<Reply>(
-        _ request: BusRequest, _ hold: ByteHold?, _ parts: RequestParts?,
+        _ request: BusRequest, _ hold: ByteHold?, _ requestTimes: RequestTimes?,
         completion: @escaping @Sendable (Result<ServiceReply<Reply>, ParseError>) -> Void
     ) {
         let (times, start, isChange, budget) = (times, ContinuousClock.now, request.writes, request.budget)
-        let place = times.place(of: request.kind)
+        let slot = times.slot(of: request.kind)
         broker.call(request, wakes: false) { result in
-            parts?.waited(since: start)
+            requestTimes?.waited(since: start)
             budget?.use(result)
-            switch AnswerHold.admit(result, hold, reserved: 0, isDone: isChange) {
+            switch ReplyHold.admit(result, hold, reserved: 0, isDone: isChange) {
             case .success(let reply):
-                times.record(.done, at: place, since: start)
+                times.record(.done, at: slot, since: start)
                 completion(.success(ServiceReply(reply)))
             case .failure(let failure):
                 let error = ParseError(failure)
-                times.record(.init(error), at: place, since: start)
+                times.record(.init(error), at: slot, since: start)
                 completion(.failure(error))
             }
         }
@@ -155,13 +155,14 @@ extension ServiceClient {
     }
 }
 
-/// The reply to a call: its message, decoded on first use, and its documents.
+/// The reply to a call: its encoded message and its documents.
 struct ServiceReply<Reply: Message>: Sendable {
     private let body: [UInt8]
     let documents: [[UInt8]]
 
     fileprivate init(_ reply: BusReply) { (body, documents) = (reply.body, reply.documents) }
 
+    /// The message. Each access decodes it again.
     /// - Throws: `.internalServerError` (1) when the service replied with another message.
     var message: Reply {
         get throws(ParseError) {
@@ -183,7 +184,7 @@ struct ServiceReply<Reply: Message>: Sendable {
 }
 
 extension JSON {
-    /// Smaller replies are not counted.
+    /// The budget does not count smaller replies.
     private static let countedBytes = 4096
 
     /// The JSON of a service's reply to a call in this context.
@@ -191,7 +192,7 @@ extension JSON {
     ///   `.requestLimitExceeded` (155) when there is no memory for them now, `.timeout` (124) when the request's budget
     ///   is used up, `.internalServerError` (1) when it is not JSON.
     init(reply: [UInt8], in context: CallContext) throws(ParseError) {
-        try AnswerHold.decode(reply.count, context.hold)
+        try ReplyHold.decode(reply.count, context.hold)
         if reply.count >= Self.countedBytes, let budget = context.budget {
             guard !budget.isSpent else { throw ParseError(.budgetSpent) }
             budget.use(jsonBytes: reply.count)

@@ -1,7 +1,7 @@
 import HTTPTypes
 import ParseProtocol
 
-/// The headers of downloads. Files share the shop's origin, so that the headers must stop browsers from running their
+/// The headers of downloads. Files share the shop's origin, so the headers must stop browsers from running their
 /// content.
 enum FileHeaders {
     static func common(name: String, contentType: String, etag: String) -> HTTPFields {
@@ -9,7 +9,7 @@ enum FileHeaders {
             .contentType: FileNames.shownType(contentType),
             .eTag: etag,
             .acceptRanges: "bytes",
-            // The content never changes, so that clients may cache it for a year.
+            // The content never changes, so clients may cache it for a year.
             .cacheControl: "public, max-age=31536000, immutable",
             .xContentTypeOptions: "nosniff",
             .contentSecurityPolicy: "default-src 'none'; sandbox",

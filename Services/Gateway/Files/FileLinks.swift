@@ -9,7 +9,7 @@ package struct FileLinks: Sendable {
     private let member: [UInt8]
 
     /// The beginning of a File as `JSON.serialized` writes it and the services store it. JSON escapes quotes inside
-    /// texts, so that these bytes never occur within one.
+    /// texts, so these bytes never occur within one.
     private static let opening = Array(#"{"__type":"File","name":""#.utf8)
 
     package init(publicURL: String, applicationId: String) {
@@ -36,7 +36,7 @@ package struct FileLinks: Sendable {
     }
 
     /// A File without a `url` in a body: the bounds of its name, and the number of spaces in it.
-    private struct Place {
+    private struct FileName {
         let start: Int
         let end: Int
         let spaces: Int
@@ -46,9 +46,9 @@ package struct FileLinks: Sendable {
     /// have no File.
     package func linked(_ body: [UInt8]) -> [UInt8] {
         body.withUnsafeBytes { bytes in
-            let places = Self.places(in: bytes)
-            guard !places.isEmpty, let source = bytes.baseAddress else { return body }
-            let count = places.reduce(bytes.count) { $0 + member.count + ($1.end - $1.start) + 2 * $1.spaces + 1 }
+            let names = Self.fileNames(in: bytes)
+            guard !names.isEmpty, let source = bytes.baseAddress else { return body }
+            let count = names.reduce(bytes.count) { $0 + member.count + ($1.end - $1.start) + 2 * $1.spaces + 1 }
             return Array(unsafeUninitializedCapacity: count) { output, filled in
                 guard let target = UnsafeMutableRawPointer(output.baseAddress) else { return }
                 var copied = 0
@@ -56,14 +56,14 @@ package struct FileLinks: Sendable {
                     memcpy(target + filled, from, count)
                     filled += count
                 }
-                for place in places {
+                for name in names {
                     // The name with its closing quote.
-                    copy(source + copied, place.end + 1 - copied)
+                    copy(source + copied, name.end + 1 - copied)
                     member.withUnsafeBytes { if let member = $0.baseAddress { copy(member, $0.count) } }
-                    if place.spaces == 0 {
-                        copy(source + place.start, place.end - place.start)
+                    if name.spaces == 0 {
+                        copy(source + name.start, name.end - name.start)
                     } else {
-                        for byte in bytes[place.start..<place.end] {
+                        for byte in bytes[name.start..<name.end] {
                             let isSpace = byte == UInt8(ascii: " ")
                             for byte in isSpace ? Array("%20".utf8) : [byte] {
                                 output[filled] = byte
@@ -73,15 +73,15 @@ package struct FileLinks: Sendable {
                     }
                     output[filled] = UInt8(ascii: "\"")
                     filled += 1
-                    copied = place.end + 1
+                    copied = name.end + 1
                 }
                 copy(source + copied, bytes.count - copied)
             }
         }
     }
 
-    private static func places(in bytes: UnsafeRawBufferPointer) -> [Place] {
-        var places: [Place] = []
+    private static func fileNames(in bytes: UnsafeRawBufferPointer) -> [FileName] {
+        var names: [FileName] = []
         var position = 0
         while let found = find(in: bytes, from: position) {
             let start = found + opening.count
@@ -92,14 +92,14 @@ package struct FileLinks: Sendable {
             }
             // Skips names that Satchel did not give, and Files that already have a `url`.
             if end + 1 < bytes.count, bytes[end] == UInt8(ascii: "\""), bytes[end + 1] == UInt8(ascii: "}") {
-                places.append(Place(start: start, end: end, spaces: spaces))
+                names.append(FileName(start: start, end: end, spaces: spaces))
             }
             position = end
         }
-        return places
+        return names
     }
 
-    /// The position of the F in `opening`. Capital letters are rare in JSON, so that `memchr` skips most of a body.
+    /// The position of the F in `opening`. Capital letters are rare in JSON, so `memchr` skips most of a body.
     private static let anchor = 11
 
     private static func find(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {

@@ -4,8 +4,8 @@ import ParseProtocol
 
 /// Signs and checks the URLs of private files: `?expires=<seconds since 1970>&signature=<HMAC-SHA256 in hex>`.
 ///
-/// The name shows whether a file is private, so that no look-up is needed, and the refusal does not reveal whether a
-/// file exists. The signature covers the name and the expiry, so that neither can be changed.
+/// The name shows whether a file is private, so no look-up is needed, and the refusal does not reveal whether a file
+/// exists. The signature covers the name and the expiry, so that neither can be changed.
 package struct FileSigner: Sendable {
     /// One week. A client that needs longer requests a new URL.
     package static let secondsMax: Int64 = 604_800

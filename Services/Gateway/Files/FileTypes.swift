@@ -147,7 +147,7 @@ package struct FileTypes: Sendable {
         ParseError(.fileSaveError, "File upload of \(what.prefix(60)) is disabled.")
     }
 
-    /// The type in lower case. A parameter can change how a browser treats a type, so that only the one for texts is
+    /// The type in lower case. A parameter can change how a browser treats a type, so only the one for texts is
     /// allowed.
     private static func bareType(_ text: String) throws(ParseError) -> String {
         let parts = text.lowercased().split(separator: ";", omittingEmptySubsequences: false).map {

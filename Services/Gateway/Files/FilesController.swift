@@ -35,7 +35,7 @@ struct FilesController: Sendable {
             upload = try FileUpload(
                 upload, as: file, bytesMax: configuration.fileBytesMax, types: configuration.fileTypes)
         }
-        let name = FileNames.kept(
+        let name = FileNames.storedName(
             upload.name, isPrivate: upload.isPrivate, isAccountPhoto: request.isAccountPhoto,
             digits: request.call.keys?.digits)
         let answer = try await save(upload, as: name, principal, request)
@@ -48,16 +48,19 @@ struct FilesController: Sendable {
     /// no triggers.
     private func move(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         guard principal.master else {
-            throw ParseError(.operationForbidden, "Only the master key chooses the stored name of a file.")
+            throw ParseError(
+                .operationForbidden, "Only requests with the master key may set the stored name of a file.")
         }
         let name = String(request.path[1])
-        guard FileNames.isKept(name), !FileNames.isPrivate(name), !FileNames.isAccountPhoto(name) else {
+        guard FileNames.isStoredName(name), !FileNames.isPrivate(name), !FileNames.isAccountPhoto(name) else {
             throw ParseError(.invalidFileName, "A stored name begins with 32 hexadecimal digits and _.")
         }
         let upload = try FileUpload(
             request, named: FileNames.original(name), bytesMax: configuration.fileBytesMax,
             types: configuration.fileTypes)
-        guard !upload.isPrivate else { throw ParseError(.invalidFileName, "A moved file is public.") }
+        guard !upload.isPrivate else {
+            throw ParseError(.invalidFileName, "A file that keeps its stored name cannot be private.")
+        }
         return try await save(upload, as: name, principal, request)
     }
 
@@ -112,7 +115,7 @@ struct FilesController: Sendable {
 
     /// `GET /files/<application id>/url/<name>?seconds=<n>`: a URL that opens the file; master key only.
     func sign(_ request: ParseRequest, _ name: String) throws(ParseError) -> ParseResponse {
-        guard FileNames.isKept(name) else {
+        guard FileNames.isStoredName(name) else {
             throw ParseError(.invalidFileName, "Filename contains invalid characters.")
         }
         let wanted = try ParseRequest.pairs(Substring(request.query ?? "").utf8)["seconds"]
@@ -133,7 +136,7 @@ struct FilesController: Sendable {
         let isMetadata = path.count == 4 && path[2] == "metadata"
         guard path.count == 3 || isMetadata, let name = path.last.map(String.init) else { throw ParseRouter.noRoute }
         guard path[1] == configuration.applicationId else { return .forbidden(hint: Guidance.otherFiles) }
-        guard FileNames.isKept(name) else { return Self.notFound }
+        guard FileNames.isStoredName(name) else { return Self.notFound }
         var secondsLeft: Int64?
         if FileNames.isPrivate(name) {
             // Checked before any look-up, so that the refusal does not reveal whether the file exists.
@@ -152,12 +155,12 @@ struct FilesController: Sendable {
     private func response(
         to request: ParseRequest, _ name: String, isMetadata: Bool
     ) async throws(ParseError) -> ParseResponse? {
-        if !isMetadata, !request.isHead, let beginning = begin(name, request.headers, request.requestId) {
-            switch beginning {
-            case .answer(let answer): return answer
-            case .question(let message, let look):
+        if !isMetadata, !request.isHead, let start = startDownload(name, request.headers, request.requestId) {
+            switch start {
+            case .cached(let response): return response
+            case .ask(let message, let look):
                 return try await reply(to: message, request.call).map { file, firstPart in
-                    answer(toPlain: message, look, file, firstPart, request.requestId)
+                    wholeFile(message, look, file, firstPart, request.requestId)
                 }
             }
         }
@@ -168,50 +171,52 @@ struct FilesController: Sendable {
         return Self.redirection(request, name, file) ?? answer(request, name, file, content)
     }
 
-    /// The first step of a whole file's plain download: a response from the cache, or the request to the catalog.
-    enum Beginning {
-        case answer(ParseResponse)
-        case question(FileRequest, FileCache.Look)
+    /// How a whole public file is served.
+    enum DownloadStart {
+        case cached(ParseResponse)
+        /// One request to the catalog is needed.
+        case ask(FileRequest, FileCache.Look)
     }
 
+    /// Decides how a whole public file is served.
     /// - Parameter path: below the mount.
-    /// - Returns: nil for every other download, and for a private file, which `download` handles.
-    func begin(_ path: [Substring], _ headers: HTTPFields, _ trace: String) -> Beginning? {
-        guard path.count == 3, path[1] == configuration.applicationId, FileNames.isKept(path[2]),
+    /// - Returns: nil for any other download, which `download` handles.
+    func startDownload(_ path: [Substring], _ headers: HTTPFields, _ trace: String) -> DownloadStart? {
+        guard path.count == 3, path[1] == configuration.applicationId, FileNames.isStoredName(path[2]),
             !FileNames.isPrivate(path[2])
         else { return nil }
-        return begin(String(path[2]), headers, trace)
+        return startDownload(String(path[2]), headers, trace)
     }
 
-    private func begin(_ name: String, _ headers: HTTPFields, _ trace: String) -> Beginning? {
+    private func startDownload(_ name: String, _ headers: HTTPFields, _ trace: String) -> DownloadStart? {
         guard headers[.range] == nil, headers[.ifNoneMatch] == nil else { return nil }
         switch cache?.look(name) ?? .unfit {
-        case .found(let kept): return .answer(answer(toPlain: name, kept.facts, kept.content, trace))
-        case let look: return .question(Self.request(name, 0, Self.partBytes), look)
+        case .found(let cached): return .cached(wholeFile(name, cached.facts, cached.content, trace))
+        case let look: return .ask(Self.request(name, 0, Self.partBytes), look)
         }
     }
 
-    /// The response to such a download after the catalog's reply, with a stream when the file is longer than the first
+    /// The response with a whole file after the catalog's reply, as a stream when the file is longer than the first
     /// part.
-    func answer(
-        toPlain message: FileRequest, _ look: FileCache.Look, _ file: FileReply, _ firstPart: [UInt8], _ trace: String
+    func wholeFile(
+        _ message: FileRequest, _ look: FileCache.Look, _ file: FileReply, _ firstPart: [UInt8], _ trace: String
     ) -> ParseResponse {
         if !file.url.isEmpty { return Self.redirection(to: file.url) }
         let content = ByteBuffer(bytes: firstPart)
         if case .missing(let missing) = look, firstPart.count == Int(clamping: file.size) {
             cache?.keep(.init(facts: file, content: content), for: missing)
         }
-        return answer(toPlain: message.name, file, content, trace)
+        return wholeFile(message.name, file, content, trace)
     }
 
-    private func answer(
-        toPlain name: String, _ file: FileReply, _ beginning: ByteBuffer, _ trace: String
+    private func wholeFile(
+        _ name: String, _ file: FileReply, _ firstBytes: ByteBuffer, _ trace: String
     ) -> ParseResponse {
         let (size, etag) = (Int(clamping: file.size), Self.etag(of: name))
-        var response = ParseResponse(FinalBody(beginning, tag: etag))
-        if beginning.readableBytes != size {
+        var response = ParseResponse(FinalBody(firstBytes, tag: etag))
+        if firstBytes.readableBytes != size {
             response.final = nil
-            response.stream = stream(name, 0..<size, beginning, trace)
+            response.stream = stream(name, 0..<size, firstBytes, trace)
         }
         response.headers = FileHeaders.common(name: name, contentType: file.contentType, etag: etag)
         return response
@@ -241,7 +246,7 @@ struct FilesController: Sendable {
     // MARK: - Responses
 
     private func answer(
-        _ request: ParseRequest, _ name: String, _ file: FileReply, _ beginning: ByteBuffer
+        _ request: ParseRequest, _ name: String, _ file: FileReply, _ firstBytes: ByteBuffer
     ) -> ParseResponse {
         let size = Int(clamping: file.size)
         let etag = Self.etag(of: name)
@@ -266,18 +271,18 @@ struct FilesController: Sendable {
             response.headers[.cacheControl] = "no-store"
             return response
         }
-        response.stream = stream(name, wanted, beginning, request.requestId)
+        response.stream = stream(name, wanted, firstBytes, request.requestId)
         return response
     }
 
-    /// Names are never reused and files never change, so that the name's random part is the version.
+    /// Names are never reused and files never change; therefore the random part of the name is the version.
     private static func etag(of name: String) -> String { "\"\(name.prefix(32))\"" }
 
     private func stream(
-        _ name: String, _ wanted: Range<Int>, _ beginning: ByteBuffer, _ trace: String
+        _ name: String, _ wanted: Range<Int>, _ firstBytes: ByteBuffer, _ trace: String
     ) -> ResponseBody {
         let context = CallContext(trace: trace)
-        return Self.stream(wanted, beginning) { offset, length in
+        return Self.stream(wanted, firstBytes) { offset, length in
             var message = Self.request(name, offset, length)
             message.proxied = true
             return try await self.reply(to: message, context).map { ByteBuffer(bytes: $0.part) }
@@ -287,19 +292,20 @@ struct FilesController: Sendable {
     /// Streams the bytes; each part is requested when the client has taken the one before. The stream outlives its
     /// request, whose limits do not apply to it.
     /// - Parameters:
-    ///   - beginning: the first bytes of the file, as far as they are known.
+    ///   - firstBytes: the first bytes of the file, as far as the gateway has them.
     ///   - more: requests other bytes; returns nil when the file was deleted.
     static func stream(
-        _ wanted: Range<Int>, _ beginning: ByteBuffer,
+        _ wanted: Range<Int>, _ firstBytes: ByteBuffer,
         more: @escaping @Sendable (_ offset: Int, _ length: Int) async throws -> ByteBuffer?
     ) -> ResponseBody {
         .stream(length: wanted.count) { writer in
             var position = wanted.lowerBound
             while position < wanted.upperBound {
                 let length = min(partBytes, wanted.upperBound - position)
-                let known = beginning.getSlice(at: position, length: min(length, beginning.readableBytes - position))
+                let present = firstBytes.getSlice(
+                    at: position, length: min(length, firstBytes.readableBytes - position))
                 let part =
-                    if let known, known.readableBytes > 0 { known } else {
+                    if let present, present.readableBytes > 0 { present } else {
                         try await more(position, length) ?? ByteBuffer()
                     }
                 // The file was deleted in the meantime. The client detects it by the length.
@@ -314,7 +320,7 @@ struct FilesController: Sendable {
     private func lookedUp(
         _ name: String, _ context: CallContext
     ) async throws(ParseError) -> (file: FileReply, content: ByteBuffer)? {
-        if case .found(let kept)? = cache?.look(name) { return (kept.facts, kept.content) }
+        if case .found(let cached)? = cache?.look(name) { return (cached.facts, cached.content) }
         return try await reply(to: Self.request(name, 0, 0), context).map { (file: $0.file, content: ByteBuffer()) }
     }
 

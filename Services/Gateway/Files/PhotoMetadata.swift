@@ -12,40 +12,40 @@ package enum PhotoMetadata {
     private static let exifStart: [UInt8] = Array("Exif".utf8) + [0, 0]
 
     private static func jpeg(_ photo: [UInt8]) -> [UInt8]? {
-        var kept: [UInt8] = [0xFF, 0xD8]
-        var place = 2
-        while place + 4 <= photo.count, photo[place] == 0xFF {
-            let kind = photo[place + 1]
-            if kind == 0xDA { return kept + photo[place..<pictureEnd(from: place, in: photo)] }
-            let length = Int(photo[place + 2]) << 8 | Int(photo[place + 3])
-            let end = place + 2 + length
+        var output: [UInt8] = [0xFF, 0xD8]
+        var offset = 2
+        while offset + 4 <= photo.count, photo[offset] == 0xFF {
+            let kind = photo[offset + 1]
+            if kind == 0xDA { return output + photo[offset..<pictureEnd(from: offset, in: photo)] }
+            let length = Int(photo[offset + 2]) << 8 | Int(photo[offset + 3])
+            let end = offset + 2 + length
             guard length >= 2, end <= photo.count else { return nil }
             switch kind {
             case 0xE1:
-                if let direction = direction(in: photo[(place + 4)..<end]) { kept += exif(direction) }
-            case 0xE2: if photo[(place + 4)..<end].starts(with: profileStart) { kept += photo[place..<end] }
+                if let direction = direction(in: photo[(offset + 4)..<end]) { output += exif(direction) }
+            case 0xE2: if photo[(offset + 4)..<end].starts(with: profileStart) { output += photo[offset..<end] }
             // Other programs' data, and comments. JFIF and Adobe's colours stay.
             case 0xE3...0xED, 0xEF, 0xFE: break
-            default: kept += photo[place..<end]
+            default: output += photo[offset..<end]
             }
-            place = end
+            offset = end
         }
         return nil
     }
 
     /// The end of the picture's scans. Some phones add a second picture behind it, with metadata of its own.
     private static func pictureEnd(from start: Int, in photo: [UInt8]) -> Int {
-        var place = start
-        while place + 4 <= photo.count {
-            let kind = photo[place + 1]
-            place += 2 + (Int(photo[place + 2]) << 8 | Int(photo[place + 3]))
+        var offset = start
+        while offset + 4 <= photo.count {
+            let kind = photo[offset + 1]
+            offset += 2 + (Int(photo[offset + 2]) << 8 | Int(photo[offset + 3]))
             guard kind == 0xDA else { continue }
             // In a scan 0xFF is followed by 0, or by the number of a restart.
-            while place + 1 < photo.count,
-                photo[place] != 0xFF || photo[place + 1] == 0 || photo[place + 1] == 0xFF
-                    || (0xD0...0xD7).contains(photo[place + 1])
-            { place += 1 }
-            if place + 1 < photo.count, photo[place + 1] == 0xD9 { return place + 2 }
+            while offset + 1 < photo.count,
+                photo[offset] != 0xFF || photo[offset + 1] == 0 || photo[offset + 1] == 0xFF
+                    || (0xD0...0xD7).contains(photo[offset + 1])
+            { offset += 1 }
+            if offset + 1 < photo.count, photo[offset + 1] == 0xD9 { return offset + 2 }
         }
         return photo.count
     }
@@ -56,16 +56,16 @@ package enum PhotoMetadata {
         let tiff = Array(segment.dropFirst(exifStart.count))
         guard tiff.count >= 8 else { return nil }
         let isBig = tiff[0] == UInt8(ascii: "M")
-        func number(_ place: Int, _ bytes: Int) -> Int? {
-            guard place >= 0, place + bytes <= tiff.count else { return nil }
-            let part = tiff[place..<(place + bytes)]
+        func number(_ offset: Int, _ bytes: Int) -> Int? {
+            guard offset >= 0, offset + bytes <= tiff.count else { return nil }
+            let part = tiff[offset..<(offset + bytes)]
             return (isBig ? Array(part) : Array(part.reversed())).reduce(0) { $0 << 8 | Int($1) }
         }
         guard let start = number(4, 4), let count = number(start, 2) else { return nil }
         for entry in 0..<min(count, 64) {
-            let place = start + 2 + entry * 12
-            guard number(place, 2) == 0x0112 else { continue }
-            return number(place + 8, 2).flatMap { (1...8).contains($0) ? UInt8($0) : nil }
+            let offset = start + 2 + entry * 12
+            guard number(offset, 2) == 0x0112 else { continue }
+            return number(offset + 8, 2).flatMap { (1...8).contains($0) ? UInt8($0) : nil }
         }
         return nil
     }
@@ -84,16 +84,16 @@ package enum PhotoMetadata {
     ]
 
     private static func png(_ photo: [UInt8]) -> [UInt8]? {
-        var kept = pngStart
-        var place = pngStart.count
-        while place + 12 <= photo.count {
-            let length = photo[place..<(place + 4)].reduce(0) { $0 << 8 | Int($1) }
-            let end = place + 12 + length
+        var output = pngStart
+        var offset = pngStart.count
+        while offset + 12 <= photo.count {
+            let length = photo[offset..<(offset + 4)].reduce(0) { $0 << 8 | Int($1) }
+            let end = offset + 12 + length
             guard end <= photo.count else { return nil }
-            let kind = String(decoding: photo[(place + 4)..<(place + 8)], as: UTF8.self)
-            if pngParts.contains(kind) { kept += photo[place..<end] }
-            if kind == "IEND" { return kept }
-            place = end
+            let kind = String(decoding: photo[(offset + 4)..<(offset + 8)], as: UTF8.self)
+            if pngParts.contains(kind) { output += photo[offset..<end] }
+            if kind == "IEND" { return output }
+            offset = end
         }
         return nil
     }

@@ -12,7 +12,7 @@ struct PicturesController: Sendable {
     /// A picture in the catalog's line is made within this time.
     private static let timeout = Duration.seconds(20)
 
-    private typealias Picture = (file: FileReply, beginning: ByteBuffer)
+    private typealias Picture = (file: FileReply, firstBytes: ByteBuffer)
 
     /// Other widths, private files and malformed names are refused before any look-up.
     func download(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
@@ -24,7 +24,7 @@ struct PicturesController: Sendable {
             throw ParseError(.invalidQuery, "The width must be one of \(widths).")
         }
         let name = String(path[4])
-        guard FileNames.isKept(name) else { return FilesController.notFound }
+        guard FileNames.isStoredName(name) else { return FilesController.notFound }
         guard !FileNames.isPrivate(name) else { return .forbidden(hint: Guidance.privatePicture) }
         let message = PictureRequest.with {
             $0.name = name
@@ -33,24 +33,24 @@ struct PicturesController: Sendable {
         }
         // The file never changes. No ranges are served, so that bytes of two libvips versions are never joined.
         let etag = "\"\(name.prefix(32))-\(width)\(message.webp ? "-webp" : "")\""
-        let isKnown = EntityTag.isNamed(etag, in: request.headers[.ifNoneMatch])
-        let length = isKnown || request.isHead ? 0 : FilesController.partBytes
-        guard let (file, beginning) = try await lookedUp(message, etag, length, principal, request.call) else {
+        let isNotModified = EntityTag.isNamed(etag, in: request.headers[.ifNoneMatch])
+        let length = isNotModified || request.isHead ? 0 : FilesController.partBytes
+        guard let (file, firstBytes) = try await lookedUp(message, etag, length, principal, request.call) else {
             return FilesController.notFound
         }
         let size = Int(clamping: file.size)
-        var response = ParseResponse(FinalBody(beginning, tag: etag))
-        if isKnown {
+        var response = ParseResponse(FinalBody(firstBytes, tag: etag))
+        if isNotModified {
             response = ParseResponse(status: 304, body: [])
-        } else if beginning.readableBytes != size {
+        } else if firstBytes.readableBytes != size {
             response.final = nil
             let context = CallContext(trace: request.requestId)
-            response.stream = FilesController.stream(0..<size, beginning) { offset, length in
-                try await self.part(message, offset, length, principal, context)?.beginning
+            response.stream = FilesController.stream(0..<size, firstBytes) { offset, length in
+                try await self.part(message, offset, length, principal, context)?.firstBytes
             }
         }
         response.headers = headers(name, file.contentType, etag)
-        if isKnown { response.headers[.contentLength] = String(size) }
+        if isNotModified { response.headers[.contentLength] = String(size) }
         return response
     }
 
@@ -63,15 +63,15 @@ struct PicturesController: Sendable {
         return headers
     }
 
-    /// A picture with its beginning, or with all of its content when it was cached; nil when there is no such file.
+    /// A picture with its first bytes, or with all of its content when it was cached; nil when there is no such file.
     private func lookedUp(
         _ message: PictureRequest, _ form: String, _ length: Int, _ principal: Principal, _ context: CallContext
     ) async throws(ParseError) -> Picture? {
         let look = cache?.look(message.name, form: form) ?? .unfit
-        if case .found(let kept) = look { return (kept.facts, kept.content) }
+        if case .found(let cached) = look { return (cached.facts, cached.content) }
         guard let picture = try await part(message, 0, length, principal, context) else { return nil }
-        if case .missing(let missing) = look, picture.beginning.readableBytes == Int(clamping: picture.file.size) {
-            cache?.keep(.init(facts: picture.file, content: picture.beginning), for: missing)
+        if case .missing(let missing) = look, picture.firstBytes.readableBytes == Int(clamping: picture.file.size) {
+            cache?.keep(.init(facts: picture.file, content: picture.firstBytes), for: missing)
         }
         return picture
     }

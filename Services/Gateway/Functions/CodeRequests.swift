@@ -16,7 +16,7 @@ struct CodeRequests: Sendable {
             let budget = RequestBudget(microseconds: microseconds(of: request))
             var context = CallContext(
                 budget: budget,
-                hold: answers.hold(for: .init(network: request.envelope.principal.network, isKnown: false)),
+                hold: answers.hold(for: .init(network: request.envelope.principal.network, isAuthenticated: false)),
                 deadline: request.envelope.deadline)
             if !request.envelope.traceID.isEmpty { context.trace = request.envelope.traceID }
             context.span = request.trace.context.map { RequestSpan(context: $0, parent: nil) }

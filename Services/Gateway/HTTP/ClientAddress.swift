@@ -3,7 +3,7 @@ import NIOCore
 
 /// The address of a request's client: the other end of the connection, unless that is a trusted proxy.
 ///
-/// Every client can send `X-Forwarded-For`, so that only the addresses which trusted proxies appended count. The
+/// Every client can send `X-Forwarded-For`; therefore only the addresses that trusted proxies appended count. The
 /// client's address is the last one of the header that is not a trusted proxy's. (CVE-2023-22474: a client's own header
 /// satisfied the list of networks for the master key.)
 enum ClientAddress {
@@ -16,7 +16,7 @@ enum ClientAddress {
     ///   - peer: the other end of the connection.
     /// - Returns: nil when a trusted proxy sends an invalid address; no list of networks contains nil.
     static func find(in headers: HTTPFields, from peer: SocketAddress?, proxies: [Network]) -> SocketAddress? {
-        guard proxies.areProxy(peer) else { return peer }
+        guard proxies.includesProxy(peer) else { return peer }
         var address = peer
         let hops = headers[values: forwardedFor].flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
         for hop in hops.reversed().prefix(hopsMax) {

@@ -1,8 +1,8 @@
-/// The `ETag` of an answer: a hash of all its bytes, so that a client whose copy is current gets 304.
+/// The `ETag` of a response: a hash of all bytes of its body. A client whose copy is current gets 304.
 ///
 /// Two different texts have the same tag by chance once in 2^64 times, far less often than networks and memories err. A
-/// client that forces a collision could only hide a change to its own object, so that the hash needs no secret
-/// and the tags survive a restart of the gateway.
+/// client that forces a collision could only hide a change to its own object, so the hash needs no secret and the tags
+/// survive a restart of the gateway.
 enum EntityTag {
     /// The tag with its quotes (RFC 9110, section 8.8.3).
     static func of(_ body: [UInt8]) -> String {
@@ -10,9 +10,9 @@ enum EntityTag {
         return String(unsafeUninitializedCapacity: 18) { text in
             text[0] = UInt8(ascii: "\"")
             text[17] = UInt8(ascii: "\"")
-            for place in stride(from: 16, to: 0, by: -1) {
+            for index in stride(from: 16, to: 0, by: -1) {
                 let digit = UInt8(truncatingIfNeeded: number & 0xF)
-                text[place] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+                text[index] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
                 number >>= 4
             }
             return 18

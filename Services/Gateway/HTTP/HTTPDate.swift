@@ -10,7 +10,7 @@ final class HTTPDate: Sendable {
 
     private let formatted = Mutex(Formatted())
 
-    /// The present second.
+    /// The current time, as the `Date` header has it.
     var text: String {
         let now = time(nil)
         return formatted.withLock { formatted in

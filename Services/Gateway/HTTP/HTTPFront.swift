@@ -6,15 +6,15 @@ import NIOHTTP1
 import ParseProtocol
 import Synchronization
 
-/// HTTP in, HTTP out: turns each request into a `ParseRequest`, drives its `RequestMachine`, counts the answer and has
-/// `ResponseWriter` make a response of it. An answer is a `ParseResponse`; a response is HTTP.
+/// HTTP in, HTTP out: turns each request into a `ParseRequest`, drives its `RequestMachine`, counts the `ParseResponse`
+/// and has `ResponseWriter` encode it as an HTTP response.
 ///
 /// A class, because every connection refers to it.
 final class HTTPFront: Sendable {
     let router: ParseRouter
     let configuration: GatewayConfiguration
     let bodies: BodyReader
-    let turns: LargeBodyTurns
+    let bodyQueues: BodyQueues
     private let answers: ByteBudget
     let traffic: BusTraffic
     let writer: ResponseWriter
@@ -26,13 +26,13 @@ final class HTTPFront: Sendable {
     private let logger: Logger
 
     init(
-        router: ParseRouter, configuration: GatewayConfiguration, bodies: BodyReader, turns: LargeBodyTurns,
+        router: ParseRouter, configuration: GatewayConfiguration, bodies: BodyReader, bodyQueues: BodyQueues,
         answers: ByteBudget, traffic: BusTraffic, shadow: Shadow?, logger: Logger
     ) {
         self.router = router
         self.configuration = configuration
         self.bodies = bodies
-        self.turns = turns
+        self.bodyQueues = bodyQueues
         self.answers = answers
         self.traffic = traffic
         self.shadow = shadow
@@ -47,7 +47,7 @@ final class HTTPFront: Sendable {
 
     // MARK: - In a task
 
-    /// The response to a request whose body is still to come, driven by a task from its head on.
+    /// The response to a request whose body has not arrived. The task drives it from its head on.
     /// - Throws: `HTTPParserError` when the rest of the request is invalid HTTP: the server answers 400 and closes the
     ///   connection.
     func response(
@@ -63,7 +63,7 @@ final class HTTPFront: Sendable {
             throw error
         } catch {
             logger.debug(
-                "A request ended without an answer.",
+                "The gateway could not handle a request and responds with 500.",
                 metadata: ["request.id": "\(exchange.requestId)", "error": "\(error)"])
             return .response(writer.failure(requestId: exchange.requestId))
         }
@@ -115,11 +115,11 @@ final class HTTPFront: Sendable {
             switch action {
             case .perform(let step):
                 action = await perform(step, of: &machine)
-                guard renewal == nil, let write = machine.write else { continue }
+                guard renewal == nil, let write = machine.keyedWrite else { continue }
                 renewal = router.keyedWrites.renewal(
                     of: write, for: machine.principal, trace: machine.request.requestId)
             case .respond(let answer):
-                if let write = machine.write {
+                if let write = machine.keyedWrite {
                     renewal?.cancel()
                     return await router.keyedWrites.finish(
                         write, router.guidance.completed(answer, to: machine.request), for: machine.principal,
@@ -133,7 +133,7 @@ final class HTTPFront: Sendable {
                 let result = await router.controllers.objects.services.reply(
                     to: message, for: machine.principal, in: machine.request.call)
                 action = machine.resume(with: result)
-            // Only the event loop gets this.
+            // Cannot happen in a task.
             case .needsTask: return ParseResponse(.internalError)
             }
         }
@@ -163,11 +163,11 @@ final class HTTPFront: Sendable {
             case .claim(let id):
                 try await router.admission.claim(id, in: request.call)
                 return machine.claimed(id)
-            case .begin(let write):
-                let beginning = try await router.keyedWrites.begin(
-                    write, for: machine.principal, trace: request.requestId)
-                switch beginning {
-                case .run(let keys): return machine.began(write, keys)
+            case .claimKey(let write):
+                let claim = try await router.keyedWrites.claimKey(
+                    of: write, for: machine.principal, trace: request.requestId)
+                switch claim {
+                case .run(let keys): return machine.keyClaimed(write, keys)
                 case .answered(let answer): return .respond(answer)
                 }
             case .brokenLink: return .respond(await router.controllers.pages.answer(request))
@@ -180,7 +180,7 @@ final class HTTPFront: Sendable {
 
     // MARK: - The exchange
 
-    /// Begins a request: parses everything but its body. A head that cannot be used gets a machine that refuses it.
+    /// Begins a request: parses everything but its body. A head that cannot be parsed gets a machine that refuses it.
     func begin(
         _ head: HTTPRequest, _ uri: URI, over connection: any Channel, start: ContinuousClock.Instant
     ) -> RequestExchange {
@@ -193,31 +193,32 @@ final class HTTPFront: Sendable {
             machine = RequestMachine(
                 router, refusing: requestId, with: refusal(of: error) ?? ParseResponse(.internalError))
         }
-        let hold = answers.hold(for: .init(network: machine.request.network, isKnown: false), over: connection)
-        machine.counts(answersIn: hold)
+        let hold = answers.hold(for: .init(network: machine.request.network, isAuthenticated: false), over: connection)
+        machine.setHold(hold)
         return RequestExchange(head: head, path: uri.path, start: start, hold: hold, machine: consume machine)
     }
 
-    /// Counts the answer and makes a response of it.
+    /// Counts a response and encodes it.
     /// - Parameter bytesMax: as for `ResponseWriter.outgoing`.
     func outgoing(_ answer: ParseResponse, to exchange: RequestExchange, bytesMax: Int?) -> OutgoingResponse {
         let answer = router.guidance.completed(answer, to: exchange.machine.request)
         count(answer, to: exchange)
         return writer.outgoing(
             answer, to: exchange.head, requestId: exchange.requestId, exchange.hold, bytesMax: bytesMax,
-            packs: packs(answer, to: exchange))
+            compresses: compresses(answer, to: exchange))
     }
 
-    private func packs(_ answer: ParseResponse, to exchange: RequestExchange) -> Bool {
-        Packing.isFit(answer, to: exchange, router.controllers.functions)
+    private func compresses(_ answer: ParseResponse, to exchange: RequestExchange) -> Bool {
+        ResponseCompression.shouldCompress(answer, to: exchange, router.controllers.functions)
     }
 
-    /// Whether the answer has to be compressed first, which takes an event loop too long.
-    func packsSlowly(_ answer: ParseResponse, to exchange: RequestExchange) -> Bool {
-        answer.bodyBytes > Packing.loopBytesMax && answer.final?.packed?.isMade != true && packs(answer, to: exchange)
+    /// Whether compressing the response would block an event loop too long.
+    func compressesSlowly(_ answer: ParseResponse, to exchange: RequestExchange) -> Bool {
+        answer.bodyBytes > ResponseCompression.loopBytesMax && answer.final?.gzip?.isCompressed != true
+            && compresses(answer, to: exchange)
     }
 
-    /// Adds the answer to the usage statistics and the response times, logs it, and offers it to the shadow mode.
+    /// Adds the response to the usage statistics and the response times, logs it, and offers it to the shadow mode.
     func count(_ answer: ParseResponse, to exchange: RequestExchange) {
         shadow?.offer(exchange.machine, answer)
         if exchange.machine.request.isCounted { router.meter.count(exchange.machine.request, answer) }
@@ -226,14 +227,14 @@ final class HTTPFront: Sendable {
             since: exchange.start, trace: exchange.requestId)
         log(answer.status, to: exchange.head, path: exchange.path, requestId: exchange.requestId, since: exchange.start)
         let call = exchange.machine.request.call
-        if let parts = call.parts { noteIfSlow(answer.status, exchange, parts) }
+        if let times = call.times { noteIfSlow(answer.status, exchange, times) }
         if let span = call.span, span.context.isSampled { end(span, answer.status, exchange) }
     }
 
     /// Gives a request its span and its times, where the settings ask for them.
     private func observed(_ request: consuming ParseRequest) -> ParseRequest {
         request.call.span = span(of: request)
-        if configuration.start.slowAfter != nil { request.call.parts = RequestParts() }
+        if configuration.start.slowAfter != nil { request.call.times = RequestTimes() }
         return request
     }
 
@@ -242,7 +243,7 @@ final class HTTPFront: Sendable {
         let traces = configuration.start.traces
         return RequestSpan(
             header: request.headers[Self.traceParentName], samples: traces.map { traces in { traces.samples } },
-            mayRaise: { router.principals.admit(request)?.isPrivileged == true })
+            honoursSampledFlag: { router.principals.admit(request)?.isPrivileged == true })
     }
 
     private func end(_ span: RequestSpan, _ status: Int, _ exchange: RequestExchange) {
@@ -259,11 +260,11 @@ final class HTTPFront: Sendable {
                 ], isError: status >= 500))
     }
 
-    /// Logs a request that took long. The time in which its body arrived is the client's.
-    private func noteIfSlow(_ status: Int, _ exchange: RequestExchange, _ parts: RequestParts) {
-        let time = parts.time
-        guard let limit = configuration.start.slowAfter, time - parts.bodyTime >= limit else { return }
-        let (serviceTime, calls) = parts.serviceTime
+    /// Logs a slow request. The time in which the client sent the body does not count.
+    private func noteIfSlow(_ status: Int, _ exchange: RequestExchange, _ times: RequestTimes) {
+        let time = times.time
+        guard let limit = configuration.start.slowAfter, time - times.bodyTime >= limit else { return }
+        let (serviceTime, calls) = times.serviceTime
         let request = exchange.machine.request
         logger.notice(
             "A request was slow.",
@@ -271,14 +272,14 @@ final class HTTPFront: Sendable {
                 "request.id": "\(request.requestId)", "http.method": "\(request.method.rawValue)",
                 "http.route": "\(exchange.machine.route?.path ?? "")", "http.status": "\(status)",
                 "http.milliseconds": "\(time.milliseconds)",
-                "body.milliseconds": "\(parts.bodyTime.milliseconds)",
+                "body.milliseconds": "\(times.bodyTime.milliseconds)",
                 "services.milliseconds": "\(serviceTime.milliseconds)", "services.calls": "\(calls)",
             ])
     }
 
     private static let traceParentName = headerName(TraceContext.header)
 
-    /// Records the answer to a request for a file of the pages, which is not in the usage statistics.
+    /// Records the response to a request for a file of the pages, which is not in the usage statistics.
     func countFile(
         _ status: Int, to request: HTTPRequest, path: String, requestId: String, since start: ContinuousClock.Instant
     ) {
@@ -311,7 +312,7 @@ final class HTTPFront: Sendable {
         _ request: HTTPRequest, _ uri: URI, from peer: SocketAddress?, requestId: String
     ) throws -> ParseRequest {
         let headers = request.headerFields
-        guard Self.areFew(headers) else { throw TooManyHeaders() }
+        guard Self.isWithinHeaderLimits(headers) else { throw TooManyHeaders() }
         let isHead = request.method == .head
         guard let method = isHead ? .get : ParseRequest.Method(rawValue: request.method.rawValue) else {
             throw ParseError(
@@ -326,7 +327,7 @@ final class HTTPFront: Sendable {
         guard parsed.credentials.installationId.map({ $0.utf8.count <= Self.installationIdBytesMax }) ?? true else {
             throw ParseError(
                 .invalidInstallationId,
-                "X-Parse-Installation-Id has at most \(Self.installationIdBytesMax) bytes.")
+                "X-Parse-Installation-Id must not be longer than \(Self.installationIdBytesMax) bytes.")
         }
         parsed.query = uri.query
         parsed.headers = headers
@@ -335,13 +336,12 @@ final class HTTPFront: Sendable {
         return parsed
     }
 
-    /// Whether a request's headers are within the limits.
-    static func areFew(_ headers: HTTPFields) -> Bool {
+    static func isWithinHeaderLimits(_ headers: HTTPFields) -> Bool {
         headers.count <= headersMax
             && headers.reduce(0, { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count }) <= headerBytesMax
     }
 
-    /// The answer to a request whose head or body cannot be used; nil for an error that ends the connection.
+    /// The response to a request whose head or body cannot be used; nil for an error that ends the connection.
     private func refusal(of error: any Error) -> ParseResponse? {
         switch error {
         case let error as ParseError: ParseResponse(error)
@@ -365,20 +365,20 @@ final class HTTPFront: Sendable {
 
     /// Browsers and proxies together send about thirty.
     private static let headersMax = 100
-    /// Real requests with the largest headers have cookies of other sites on the same host.
+    /// The largest legitimate headers are cookies that other sites on the same host set.
     private static let headerBytesMax = 32 << 10
-    /// A UUID has 36. The id is stored with every session.
+    /// Limits the id that is stored with every session. SDKs send a UUID, which has 36 characters.
     private static let installationIdBytesMax = 200
 }
 
 /// One request from its parsed head to its response.
 struct RequestExchange: Sendable {
     let head: HTTPRequest
-    /// As the client wrote it; for the log.
+    /// As the client wrote it, for the log.
     let path: String
-    /// The time at which its head arrived.
+    /// The time at which the head of a small request arrived; for any other request, at which its task began.
     let start: ContinuousClock.Instant
-    /// The memory of its answer.
+    /// The request's share of the memory for large responses.
     let hold: ByteHold
     var machine: RequestMachine
 

@@ -35,7 +35,7 @@ package struct OriginRule: Sendable {
     /// Whether all pages get the same headers.
     var isForAll: Bool { allowed == nil }
 
-    /// Adds the headers of an answer to a page of `origin`.
+    /// Adds the headers of a response to a page of `origin`.
     package func apply(to headers: inout HTTPFields, origin: String?) {
         guard let allowed else {
             headers[.accessControlAllowOrigin] = "*"

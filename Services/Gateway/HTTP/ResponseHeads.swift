@@ -6,7 +6,7 @@ import NIOCore
 struct ResponseHeads: Sendable {
     let reads: ReadHeads
     /// For bodies in gzip.
-    let packedReads: ReadHeads
+    let gzipReads: ReadHeads
     private let changed: [UInt8]
     private let created: [UInt8]
 
@@ -18,7 +18,7 @@ struct ResponseHeads: Sendable {
         for field in more { ofReads.append(field) }
         reads = ReadHeads(ofReads)
         ofReads[.contentEncoding] = "gzip"
-        packedReads = ReadHeads(ofReads)
+        gzipReads = ReadHeads(ofReads)
         changed = ReadHeads.lines("HTTP/1.1 200 OK", fields)
         created = ReadHeads.lines("HTTP/1.1 201 Created", fields)
     }
@@ -51,14 +51,14 @@ struct ResponseHeads: Sendable {
 final class PageHeads: Sendable {
     let reads: ReadHeads
     /// For bodies in gzip.
-    let packedReads: ReadHeads
+    let gzipReads: ReadHeads
 
     /// - Parameter fields: the headers that all of these pages have.
     init(_ fields: HTTPFields) {
         reads = ReadHeads(fields)
-        var packed = fields
-        packed[.contentEncoding] = "gzip"
-        packedReads = ReadHeads(packed)
+        var ofGzip = fields
+        ofGzip[.contentEncoding] = "gzip"
+        gzipReads = ReadHeads(ofGzip)
     }
 }
 

@@ -2,7 +2,7 @@ import HTTPTypes
 import NIOCore
 import ParseProtocol
 
-/// Writes the head of every response to a request of the protocol, and puts the body into its final form.
+/// Encodes every response to a request of the protocol: writes its head, and puts the body into its final form.
 ///
 /// Common responses get a head that was encoded at the start (`ResponseHeads`) and go out as bytes. All others become a
 /// `Response`, which the connection's handlers encode. Both have the same fields.
@@ -25,12 +25,12 @@ final class ResponseWriter: Sendable {
 
     /// A large body goes out in parts.
     /// - Parameters:
-    ///   - hold: the memory of the answer, which a large body keeps until the client has it.
-    ///   - packs: whether the body is compressed (`Packing`).
+    ///   - hold: the response's share of the memory, which a large body keeps until the client has it.
+    ///   - compresses: whether to compress the body (`ResponseCompression`).
     private func response(
-        _ answer: ParseResponse, to request: HTTPRequest, requestId: String, _ hold: ByteHold?, packs: Bool
+        _ answer: ParseResponse, to request: HTTPRequest, requestId: String, _ hold: ByteHold?, compresses: Bool
     ) -> Response {
-        let form = form(of: answer, to: request, packs: packs)
+        let form = form(of: answer, to: request, compresses: compresses)
         var headers = Self.headers(origin: request.headerFields[.origin], configuration.admission.origins)
         headers.append(HTTPField(name: .date, value: date.text))
         headers.append(HTTPField(name: Self.requestIdName, value: requestId))
@@ -46,15 +46,15 @@ final class ResponseWriter: Sendable {
                 headers.append(Self.vary)
             }
         }
-        if form.isKnown {
+        if form.isNotModified {
             headers[.contentType] = nil
             return Response(status: .notModified, headers: headers)
         }
-        if form.isPacked { headers[.contentEncoding] = "gzip" }
+        if form.isGzip { headers[.contentEncoding] = "gzip" }
         let response = Response(
             status: .init(code: answer.status), headers: headers,
             body: answer.stream ?? form.shared.map { .whole($0) }
-                ?? AnswerWriter.responseBody(form.body, hold, configuration.capacity))
+                ?? PacedBody.responseBody(form.body, hold, configuration.capacity))
         return request.method == .head ? response.withoutBody : response
     }
 
@@ -66,7 +66,7 @@ final class ResponseWriter: Sendable {
         return Response(status: .ok, headers: headers)
     }
 
-    /// The response to a request that ended without an answer.
+    /// The response (500) to a request that failed with an unexpected error.
     func failure(requestId: String) -> Response {
         Response(status: .internalServerError, headers: [.date: date.text, Self.requestIdName: requestId])
     }
@@ -81,14 +81,14 @@ final class ResponseWriter: Sendable {
         /// Nil for a response that HTTP caches do not store.
         var tag: String?
         /// Whether the body is in gzip.
-        var isPacked = false
-        /// Whether the client's copy is current: it gets the head alone, with status 304.
-        var isKnown = false
+        var isGzip = false
+        /// Whether the client's copy is current: the client gets the head alone, with status 304.
+        var isNotModified = false
 
         var count: Int { shared?.readableBytes ?? body.count }
     }
 
-    private func form(of answer: ParseResponse, to request: HTTPRequest, packs: Bool) -> Form {
+    private func form(of answer: ParseResponse, to request: HTTPRequest, compresses: Bool) -> Form {
         var form = Form(shared: answer.final?.buffer)
         if answer.final == nil { form.body = answer.isJSON ? configuration.fileLinks.linked(answer.body) : answer.body }
         // Responses to POST have no tag, also those to a tunnelled GET.
@@ -96,18 +96,18 @@ final class ResponseWriter: Sendable {
             answer.page != nil || answer.isJSON
         {
             let tag = answer.final?.tag ?? EntityTag.of(form.body)
-            form.tag = packs ? Packing.weak(tag) : tag
-            form.isKnown = EntityTag.isNamed(tag, in: request.headerFields[.ifNoneMatch])
+            form.tag = compresses ? ResponseCompression.weak(tag) : tag
+            form.isNotModified = EntityTag.isNamed(tag, in: request.headerFields[.ifNoneMatch])
         }
-        guard packs, !form.isKnown else { return form }
+        guard compresses, !form.isNotModified else { return form }
         if let final = answer.final {
-            guard let packed = final.packed?.form(of: final.buffer) else { return form }
-            form.shared = packed
+            guard let gzip = final.gzip?.bytes(of: final.buffer) else { return form }
+            form.shared = gzip
         } else {
-            guard let packed = Packing.packed(form.body) else { return form }
-            form.body = packed
+            guard let gzip = ResponseCompression.gzip(form.body) else { return form }
+            form.body = gzip
         }
-        form.isPacked = true
+        form.isGzip = true
         return form
     }
 
@@ -117,53 +117,54 @@ final class ResponseWriter: Sendable {
     /// - Parameters:
     ///   - hold: as for `response`.
     ///   - bytesMax: the largest body that is encoded here; nil for none.
-    ///   - packs: as for `response`.
+    ///   - compresses: as for `response`.
     func outgoing(
         _ answer: ParseResponse, to request: HTTPRequest, requestId: String, _ hold: ByteHold, bytesMax: Int?,
-        packs: Bool
+        compresses: Bool
     ) -> OutgoingResponse {
         // A tunnelled GET, which is a POST, may have a final body, and may be compressed without one.
-        if let bytesMax, answer.bodyBytes <= bytesMax, request.method == .get || answer.final == nil && !packs,
+        if let bytesMax, answer.bodyBytes <= bytesMax, request.method == .get || answer.final == nil && !compresses,
             let heads = heads(of: answer, to: request)
         {
-            let form = form(of: answer, to: request, packs: packs)
+            let form = form(of: answer, to: request, compresses: compresses)
             if let tag = form.tag {
-                return read(form, form.isPacked ? heads.packedReads : heads.reads, tag, requestId)
+                return read(form, form.isGzip ? heads.gzipReads : heads.reads, tag, requestId)
             }
             if let changes = heads.changes, form.shared == nil { return change(answer, form, changes, requestId) }
         }
-        return .response(response(answer, to: request, requestId: requestId, hold, packs: packs))
+        return .response(response(answer, to: request, requestId: requestId, hold, compresses: compresses))
     }
 
     /// A response with a body in its final form.
-    /// - Parameter isKnown: whether the client's copy is current.
-    func outgoing(_ body: FinalBody, _ heads: ReadHeads, requestId: String, isKnown: Bool) -> OutgoingResponse {
-        read(Form(shared: body.buffer, isKnown: isKnown), heads, body.tag, requestId)
+    /// - Parameter isNotModified: whether the client's copy is current.
+    func outgoing(_ body: FinalBody, _ heads: ReadHeads, requestId: String, isNotModified: Bool) -> OutgoingResponse {
+        read(Form(shared: body.buffer, isNotModified: isNotModified), heads, body.tag, requestId)
     }
 
-    /// The encoded heads for an answer; nil for an answer with its own headers. Pages of the storefront have encoded
+    /// The encoded heads for a response; nil for a response with its own headers. Pages of the storefront have encoded
     /// headers, too, but none for browsers' requests with an origin.
     private func heads(
         of answer: ParseResponse, to request: HTTPRequest
-    ) -> (reads: ReadHeads, packedReads: ReadHeads, changes: ResponseHeads?)? {
+    ) -> (reads: ReadHeads, gzipReads: ReadHeads, changes: ResponseHeads?)? {
         let hasOrigin = request.headerFields[.origin] != nil
-        if let page = answer.page, answer.final != nil, !hasOrigin { return (page.reads, page.packedReads, nil) }
+        if let page = answer.page, answer.final != nil, !hasOrigin { return (page.reads, page.gzipReads, nil) }
         let isUsual = answer.location == nil ? answer.status == 200 : answer.status == 201
         // Cloud code chooses the URL of a file, and a line break in it would begin another header.
         guard isUsual, answer.headers.isEmpty, answer.stream == nil, answer.retryAfterSeconds == nil,
             answer.location?.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) ?? true,
             let heads = hasOrigin ? heads.inBrowsers : heads.usual
         else { return nil }
-        return (heads.reads, heads.packedReads, heads)
+        return (heads.reads, heads.gzipReads, heads)
     }
 
     private func read(_ form: Form, _ heads: ReadHeads, _ tag: String, _ requestId: String) -> OutgoingResponse {
-        let isJoined = !form.isKnown && form.count <= (form.shared == nil ? Self.joinedBytesMax : Self.copiedBytesMax)
+        let isJoined =
+            !form.isNotModified && form.count <= (form.shared == nil ? Self.joinedBytesMax : Self.copiedBytesMax)
         var buffer = ByteBuffer()
         buffer.reserveCapacity(heads.bytesMax + (isJoined ? form.count : 0))
         heads.write(
-            requestId: requestId, date: date.text, tag: tag, length: form.isKnown ? nil : form.count, to: &buffer)
-        if form.isKnown { return .bytes(buffer, more: nil) }
+            requestId: requestId, date: date.text, tag: tag, length: form.isNotModified ? nil : form.count, to: &buffer)
+        if form.isNotModified { return .bytes(buffer, more: nil) }
         guard isJoined else { return .bytes(buffer, more: form.shared ?? ByteBuffer(bytes: form.body)) }
         if let shared = form.shared { buffer.writeImmutableBuffer(shared) } else { buffer.writeBytes(form.body) }
         return .bytes(buffer, more: nil)
@@ -182,7 +183,7 @@ final class ResponseWriter: Sendable {
         return .bytes(buffer, more: nil)
     }
 
-    /// The largest body of one answer that is written behind its head into one buffer. The buffer may take twice the
+    /// The largest body of one client that is written behind its head into one buffer. The buffer may take twice the
     /// memory for which a larger body is counted.
     private static let joinedBytesMax = 64 << 10
     /// The same for a shared body: copying a larger one takes longer than writing a second buffer.
@@ -194,7 +195,7 @@ final class ResponseWriter: Sendable {
     static func headers(origin: String?, _ rule: OriginRule) -> HTTPFields {
         var headers = commonHeaders
         rule.apply(to: &headers, origin: origin)
-        // PARSE_PROTOCOL 1.3 has these on every answer. Only browsers, which send an origin, read them.
+        // PARSE_PROTOCOL 1.3 has these on every response. Only browsers, which send an origin, read them.
         if origin != nil {
             headers[.accessControlAllowMethods] = allowedMethods
             headers[.accessControlAllowHeaders] = allowedHeaders
@@ -214,9 +215,9 @@ final class ResponseWriter: Sendable {
         ResponseHeads(headers(origin: origin, rule), ofReads: [cacheControl, vary])
     }
 
-    /// A device may keep an answer and must revalidate it each time; shared caches may not keep what one user sees.
+    /// A device may store a response and must revalidate it each time; shared caches may not store what one user sees.
     private static let cacheControl = HTTPField(name: .cacheControl, value: "private, no-cache")
-    /// The request headers that decide about an answer beside the URL: they identify the caller, and choose the form.
+    /// The request headers on which a response depends, beside the URL: they identify the caller, and choose the form.
     private static let vary = HTTPField(
         name: .vary,
         value: "X-Parse-Application-Id, X-Parse-Session-Token, X-Parse-Master-Key, Authorization, Accept-Encoding")

@@ -39,7 +39,7 @@ struct CloudCode: Sendable {
         let call = CodeCall(body, sessionToken: principal.sessionToken)
         var message = call.message
         message.depth = UInt32(request.codeDepth)
-        let reply = try await services.once(
+        let reply = try await services.sendAtMostOnce(
             CloudCalls.run, message, documents: [links.linked(JSON.object(call.members).serialized)], for: principal,
             in: request.call, timeout: Self.timeout)
         let answer = try JSON(reply: reply.document, in: request.call)
@@ -54,15 +54,15 @@ struct CloudCode: Sendable {
 package struct CodeCall: Sendable {
     package let message: RunCode
     package let members: [String: JSON]
-    private let told: JSON?
+    private let sentObject: JSON?
     /// The member that lists the fields which the client writes.
     package static let written = "dirtyKeys"
     /// The member that holds the client's operations on members of fields, by path.
     package static let ofMembers = "members"
     /// The member that marks an `afterSave` for which the client's response waits.
     static let awaited = "awaited"
-    /// The member with the new password of a user, for `beforeSave` alone. The object has none, so that no JSON of it
-    /// shows one.
+    /// The member with the new password of a user, for `beforeSave` alone. The object has none, so no JSON of it shows
+    /// one.
     package static let password = "password"
     /// The members that webhooks do not get: webhooks get Parse Server's members only.
     static let ofCodeAlone: Set<String> = [written, ofMembers, awaited, password]
@@ -88,7 +88,7 @@ package struct CodeCall: Sendable {
                 $0.kind = "function"
                 $0.name = name
             }
-            told = nil
+            sentObject = nil
             return
         }
         let trigger = body["triggerName"]?.stringValue ?? ""
@@ -106,7 +106,7 @@ package struct CodeCall: Sendable {
             $0.name = trigger
             $0.className = className
         }
-        told = body["object"]
+        sentObject = body["object"]
     }
 
     /// The result in the form of a webhook's `success`.
@@ -122,7 +122,7 @@ package struct CodeCall: Sendable {
         case _ where message.kind == "function": return HookAnswer(value: result)
         case "beforeSave":
             guard let object = result["object"] else {
-                return HookAnswer(value: told ?? [:], context: result["context"])
+                return HookAnswer(value: sentObject ?? [:], context: result["context"])
             }
             return HookAnswer(value: object, context: result["context"], removedByCode: removedByCode(by: object))
         case "beforeSaveFile": return HookAnswer(value: result["file"] ?? .null)
@@ -165,7 +165,7 @@ package struct CodeCall: Sendable {
         return elements
     }
 
-    /// The query with the code's removals: the result is the whole query, so that a missing member was removed.
+    /// The query with the code's removals: the result is the whole query, so a missing member was removed.
     private func query(_ result: JSON) -> JSON {
         var query = result
         let without: [String: JSON] = ["where": [:], "skip": 0, "order": "", "excludeKeys": "", "include": ""]

@@ -12,7 +12,7 @@ import Synchronization
 final class HookCache: Sendable {
     private struct State {
         var table: HookTable?
-        /// The last known `table`, kept while a change is in progress.
+        /// The last `table` that was cached; also set while a change is in progress.
         var last: HookTable?
         /// Counts invalidations; a reply that was in flight during one may be stale and is not cached.
         var generation = 0
@@ -24,9 +24,9 @@ final class HookCache: Sendable {
     init(lease: CacheLease = .endless) { self.lease = lease }
 
     /// The current table; nil before the first reply, during a change, and without a lease.
-    var known: HookTable? { find().table }
+    var cached: HookTable? { find().table }
 
-    /// The last known table; nil only before the first reply.
+    /// The last table that was cached; nil only before the first reply.
     var last: HookTable? { state.withLock { $0.last } }
 
     /// The table, or the generation to pass to `keep`.
@@ -51,7 +51,7 @@ final class HookCache: Sendable {
     }
 }
 
-/// The webhooks and the cloud code. Until the table is known, no request runs that one of them may affect: a gateway
+/// The webhooks and the cloud code. Until the table is cached, no request runs that one of them may affect: a gateway
 /// that has just started must not skip a hook.
 struct HookRegistry: Sendable {
     let cache: HookCache
@@ -59,16 +59,16 @@ struct HookRegistry: Sendable {
     var unused: UnusedFunctionsLog?
 
     /// The current table, if it is cached.
-    var known: HookTable? { cache.known }
+    var cached: HookTable? { cache.cached }
 
-    /// The last known table; nil only before the first reply.
+    /// The last table that was cached; nil only before the first reply.
     var last: HookTable? { cache.last }
 
     /// - Parameter context: of the request that needs the table.
     /// - Throws: `.serviceUnavailable` (2) while the catalog cannot be reached.
     func table(in context: CallContext) async throws(ParseError) -> HookTable {
-        let (known, generation) = cache.find()
-        if let known { return known }
+        let (cached, generation) = cache.find()
+        if let cached { return cached }
         let reply = try await services.read(HookCalls.list, HooksRequest(), for: .init(), in: context)
         let message = try reply.message
         let table = HookTable(message.hooks, code: message.code)

@@ -17,7 +17,7 @@ final class HookScope: Sendable {
 
     /// Nil when the current table has no webhook, and no trigger or function of cloud code.
     init?(_ registry: HookRegistry, _ webhooks: Webhooks, _ request: ParseRequest) {
-        if let known = registry.known, known.isEmpty { return nil }
+        if let table = registry.cached, table.isEmpty { return nil }
         self.registry = registry
         self.webhooks = webhooks
         services = registry.services
@@ -82,7 +82,7 @@ final class HookScope: Sendable {
         do throws(ParseError) {
             let reply = try await services.read(
                 ServiceDirectory.calls(ofClass: className).get, message, for: principal, in: request.call)
-            return HookedObject.told(try JSON(reply: reply.document, in: request.call), of: className)
+            return HookedObject.forHook(try JSON(reply: reply.document, in: request.call), of: className)
         } catch  where error.code == .objectNotFound || error.code == .operationForbidden {
             return nil
         }
@@ -119,7 +119,7 @@ final class HookScope: Sendable {
 
     /// Calls the `afterSave` of an object. Its failures are only logged.
     /// - Returns: the changes to the client's response, when the operator lets the response wait: see
-    ///   `HookedObject.told(_:afterSave:supportsRemovals:)`.
+    ///   `HookedObject.response(_:afterSave:supportsRemovals:)`.
     func callAfterSave(
         _ target: HookTarget, _ principal: Principal,
         _ body: @escaping @Sendable (_ scope: HookScope) async throws -> [String: JSON]

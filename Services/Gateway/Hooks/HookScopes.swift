@@ -6,14 +6,14 @@ struct HookScopes: Sendable {
     /// The scope of a request; nil when there are no hooks at all.
     func scope(of request: ParseRequest) -> HookScope? { HookScope(registry, webhooks, request) }
 
-    /// Whether the table is known and the class has none of the triggers.
-    func areNone(_ triggers: [HookTable.Trigger], on className: String) -> Bool {
-        registry.known.map { !$0.has(triggers, className) } ?? false
+    /// Whether the table is cached and the class has none of the triggers.
+    func hasNoTriggers(_ triggers: [HookTable.Trigger], on className: String) -> Bool {
+        registry.cached.map { !$0.has(triggers, className) } ?? false
     }
 
-    /// Whether the table is known and no webhook answers one of the triggers of the class.
+    /// Whether the table is cached and no webhook handles one of the triggers of the class.
     func hasNoWebhook(_ triggers: [HookTable.Trigger], on className: String) -> Bool {
-        registry.known.map { table in
+        registry.cached.map { table in
             triggers.allSatisfy { (table.target($0, className) ?? .code) == .code }
         } ?? false
     }

@@ -66,7 +66,7 @@ struct HookTable: Sendable {
 
     /// Whether the class has any of the triggers.
     func has(_ wanted: [Trigger], _ className: String) -> Bool {
-        guard let known = triggers[className] else { return false }
-        return wanted.contains { known[$0] != nil }
+        guard let own = triggers[className] else { return false }
+        return wanted.contains { own[$0] != nil }
     }
 }

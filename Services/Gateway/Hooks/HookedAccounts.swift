@@ -58,11 +58,11 @@ struct HookedAccounts: Sendable {
         if areProven { object["authData"] = HookedObject.links(document["authData"]) }
         body["triggerName"] = "beforeSave"
         body["object"] = object
-        let written = HookedObject.written(by: document, told: object)
+        let written = HookedObject.written(by: document, sent: object)
         body[CodeCall.written] = .array(written.sorted().map(JSON.string))
         body[CodeCall.password] = HookedObject.password(in: document)
         let answer = try await scope.call(target, body, principal)
-        let fields = HookedObject.replaced(by: answer.value, told: object)
+        let fields = HookedObject.replaced(by: answer.value, sent: object)
         return (
             HookedObject.document(document, replacing: fields, without: answer.removedByCode),
             .init(replaced: fields, removedByCode: answer.removedByCode), answer.context
@@ -104,10 +104,10 @@ extension AccountsController {
         let location = "\(configuration.publicURL)/users/\(account.objectID)"
         let supportsRemovals = hooks.scope.supportsRemovals
         if !changed.isEmpty, let stored = try await hooks.scope.object("_User", account.objectID, as: user) {
-            answer = HookedObject.told(answer, changed, stored: stored, supportsRemovals: supportsRemovals)
+            answer = HookedObject.response(answer, with: changed, stored: stored, supportsRemovals: supportsRemovals)
         }
         if let result = try await hooks.afterSave(account.objectID, context: context) {
-            answer = HookedObject.told(answer, afterSave: result, supportsRemovals: supportsRemovals)
+            answer = HookedObject.response(answer, afterSave: result, supportsRemovals: supportsRemovals)
         }
         return ParseResponse(status: 201, answer, location: location)
     }
@@ -117,8 +117,8 @@ extension AccountsController {
         (wanted["password"] ?? .null).isNull && wanted["authData"]?.objectValue?.isEmpty == false
     }
 
-    /// The response to a returning user. Only the sign-in reveals the user, so that a session which `beforeLogin`
-    /// refuses is ended before its token is sent.
+    /// The response to a returning user. Only the sign-in reveals the user, so a session which `beforeLogin` refuses is
+    /// ended before its token is sent.
     private func returned(
         _ userId: String, _ body: [UInt8], _ request: ParseRequest, _ hooks: HookedAccounts
     ) async throws(ParseError) -> ParseResponse {
@@ -158,13 +158,13 @@ struct HookedSessions: Sendable {
     func logOut(of session: JSON) async throws(ParseError) -> [String: JSON] {
         var body = try await scope.subject(principal)
         body["triggerName"] = "afterLogout"
-        body["object"] = HookedObject.told(session, of: "_Session")
+        body["object"] = HookedObject.forHook(session, of: "_Session")
         return body
     }
 
     /// - Throws: the refusal, when the response waits for it; the session has ended.
-    func loggedOut(_ told: [String: JSON]) async throws(ParseError) {
-        try await scope.callAfter(target, principal) { _ in told }
+    func loggedOut(_ body: [String: JSON]) async throws(ParseError) {
+        try await scope.callAfter(target, principal) { _ in body }
     }
 }
 

@@ -56,7 +56,7 @@ struct HookedConfig: Sendable {
     }
 
     private func body(_ trigger: String, _ config: JSON) -> [String: JSON] {
-        func told(_ config: JSON) -> JSON {
+        func forHook(_ config: JSON) -> JSON {
             [
                 "className": .string(Hook.configClass), "params": config["params"] ?? [:],
                 "masterKeyOnly": config["masterKeyOnly"] ?? [:],
@@ -64,8 +64,8 @@ struct HookedConfig: Sendable {
         }
         var body = subject
         body["triggerName"] = .string(trigger)
-        body["object"] = told(config)
-        body["original"] = original.map(told)
+        body["object"] = forHook(config)
+        body["original"] = original.map(forHook)
         return body
     }
 }

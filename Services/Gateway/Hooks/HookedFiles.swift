@@ -30,7 +30,7 @@ struct HookedFiles: Sendable {
     /// - Throws: the code's refusal.
     func beforeSave(_ upload: FileUpload) async throws(ParseError) -> JSON? {
         guard let target = table.target(.beforeSaveFile, Hook.fileClass) else { return nil }
-        var file = Self.told(upload.name, url: nil, upload)
+        var file = Self.forHook(upload.name, url: nil, upload)
         if upload.content.count <= Self.contentBytesMax {
             file["base64"] = .string(Data(upload.content).base64EncodedString())
         }
@@ -42,21 +42,21 @@ struct HookedFiles: Sendable {
     /// - Throws: the code's refusal, when the response waits for it; the file remains.
     func afterSave(_ name: String, url: String, _ upload: FileUpload?) async throws(ParseError) {
         guard let target = table.target(.afterSaveFile, Hook.fileClass) else { return }
-        let body = body("afterSaveFile", Self.told(name, url: url, upload), of: upload)
+        let body = body("afterSaveFile", Self.forHook(name, url: url, upload), of: upload)
         try await scope.callAfter(target, principal) { _ in body }
     }
 
     /// - Throws: the code's refusal.
     func beforeDelete(_ name: String, url: String) async throws(ParseError) {
         guard let target = table.target(.beforeDeleteFile, Hook.fileClass) else { return }
-        let body = body("beforeDeleteFile", Self.told(name, url: url, nil), of: nil)
+        let body = body("beforeDeleteFile", Self.forHook(name, url: url, nil), of: nil)
         _ = try await scope.call(target, body, principal)
     }
 
     /// - Throws: the code's refusal, when the response waits for it.
     func afterDelete(_ name: String, url: String) async throws(ParseError) {
         guard let target = table.target(.afterDeleteFile, Hook.fileClass) else { return }
-        let body = body("afterDeleteFile", Self.told(name, url: url, nil), of: nil)
+        let body = body("afterDeleteFile", Self.forHook(name, url: url, nil), of: nil)
         try await scope.callAfter(target, principal) { _ in body }
     }
 
@@ -69,7 +69,7 @@ struct HookedFiles: Sendable {
         return body
     }
 
-    private static func told(_ name: String, url: String?, _ upload: FileUpload?) -> JSON {
+    private static func forHook(_ name: String, url: String?, _ upload: FileUpload?) -> JSON {
         var file: JSON = ["className": .string(Hook.fileClass), "name": .string(name)]
         if let url { file["url"] = .string(url) }
         guard let upload else { return file }

@@ -38,9 +38,9 @@ extension HookedObject {
         return links.isEmpty ? nil : .object(links)
     }
 
-    static func isStoredAlike(_ told: JSON?, _ value: JSON) -> Bool {
-        guard let told else { return false }
-        return told == value || told.withoutFileURLs == value.withoutFileURLs
+    static func isStoredAlike(_ sent: JSON?, _ value: JSON) -> Bool {
+        guard let sent else { return false }
+        return sent == value || sent.withoutFileURLs == value.withoutFileURLs
     }
 }
 

@@ -11,7 +11,8 @@ package enum HookedObject {
     /// Only the service sets these fields; their values in results are ignored.
     private static let fixed: Set<String> = ["objectId", "createdAt", "updatedAt", "className", "__type", "id"]
 
-    static func told(_ object: JSON, of className: String) -> JSON {
+    /// An object in the form that a hook gets.
+    static func forHook(_ object: JSON, of className: String) -> JSON {
         let hidden = hidden(of: className)
         var members = (object.objectValue ?? [:]).filter { !hidden.contains($0.key) }
         members["className"] = .string(className)
@@ -31,7 +32,7 @@ package enum HookedObject {
             }
             apply(value, to: &object[first], path.dropFirst())
         }
-        return told(.object(object), of: className)
+        return forHook(.object(object), of: className)
     }
 
     /// Elements that a path may add past the end of an array, as in the store.
@@ -80,8 +81,8 @@ package enum HookedObject {
             return sum.isFinite ? JSON(number: sum) : current
         case "Add": return .array(elements + objects)
         case "AddUnique":
-            var known = Set(elements)
-            return .array(elements + objects.filter { known.insert($0).inserted })
+            var present = Set(elements)
+            return .array(elements + objects.filter { present.insert($0).inserted })
         case "Remove":
             let gone = Set(objects)
             return .array(elements.filter { !gone.contains($0) })
@@ -106,12 +107,12 @@ package enum HookedObject {
     /// The operations of a change on members of fields (`stats.red`), by path. Code gets the operations themselves, so
     /// that its own and the client's are combined. A field is left out when the change sets it as a whole, or when one
     /// of its operations cannot be passed on: then the code gets its value.
-    package static func members(of changes: JSON, told object: JSON) -> [String: JSON] {
+    package static func members(of changes: JSON, sent object: JSON) -> [String: JSON] {
         var members: [String: JSON] = [:]
-        var untold: Set<String> = []
+        var excluded: Set<String> = []
         for (path, value) in changes.objectValue ?? [:] {
             guard path.contains(".") else {
-                if value["__op"] == nil || object[path] != value { untold.insert(path) }
+                if value["__op"] == nil || object[path] != value { excluded.insert(path) }
                 continue
             }
             if secrets.contains(root(of: path)) { continue }
@@ -119,11 +120,11 @@ package enum HookedObject {
             let isNamed =
                 names.count <= pathDepthMax
                 && !names.contains { $0.isEmpty || JSON.isProhibited(String($0), .null) }
-            let isTold = isNamed && (value["__op"] == nil || value["__op"] == "Delete" || isAdding(value))
-            if isTold { members[path] = value } else { untold.insert(root(of: path)) }
+            let isIncluded = isNamed && (value["__op"] == nil || value["__op"] == "Delete" || isAdding(value))
+            if isIncluded { members[path] = value } else { excluded.insert(root(of: path)) }
         }
-        untold.formUnion(secrets.union(fixed))
-        return members.filter { !untold.contains(root(of: $0.key)) }
+        excluded.formUnion(secrets.union(fixed))
+        return members.filter { !excluded.contains(root(of: $0.key)) }
     }
 
     /// The field that a path leads into.
@@ -168,7 +169,7 @@ package enum HookedObject {
 
     /// The written fields that code can get: the fields in `merged`, the removed fields, and the fields passed as
     /// operators.
-    package static func written(by changes: JSON, told object: JSON) -> Set<String> {
+    package static func written(by changes: JSON, sent object: JSON) -> Set<String> {
         let fields = (changes.objectValue ?? [:]).filter { key, value in
             guard let name = value["__op"]?.stringValue else { return true }
             return shownOperators.contains(name) || object[key] == value
@@ -177,9 +178,9 @@ package enum HookedObject {
         return Set(fields.keys.map(root)).subtracting(secrets.subtracting(links)).subtracting(fixed)
     }
 
-    /// The fields, and members of fields by path, that a result changes: their value differs from `told`. A hook that
+    /// The fields, and members of fields by path, that a result changes: their value differs from `sent`. A hook that
     /// returns the whole object therefore changes nothing, and an operator of the client remains an operator.
-    package static func replaced(by answer: JSON, told: JSON, members: [String: JSON] = [:]) -> [String: JSON] {
+    package static func replaced(by answer: JSON, sent: JSON, members: [String: JSON] = [:]) -> [String: JSON] {
         let answered = (answer.objectValue ?? [:]).filter { key, value in
             !fixed.contains(key) && !secrets.contains(root(of: key)) && value.wireType != "Relation"
         }
@@ -188,8 +189,8 @@ package enum HookedObject {
             answered.filter { $0.key.contains(".") && !isStoredAlike(members[$0.key], $0.value) }.keys.map(root))
         let fields = answered.filter { key, value in
             guard !key.contains(".") else { return false }
-            if value["__op"] == "Delete", told[key] == nil { return false }
-            return !isStoredAlike(told[key], value) || (reached.contains(key) && value["__op"] == nil)
+            if value["__op"] == "Delete", sent[key] == nil { return false }
+            return !isStoredAlike(sent[key], value) || (reached.contains(key) && value["__op"] == nil)
         }
         return answered.filter { key, value in
             key.contains(".")
@@ -231,7 +232,7 @@ package enum HookedObject {
     /// - Parameters:
     ///   - stored: the object as the client may read it.
     ///   - supportsRemovals: whether the client's SDK understands `{"__op":"Delete"}` in a response.
-    package static func told(_ answer: JSON, _ changed: Changed, stored: JSON, supportsRemovals: Bool) -> JSON {
+    package static func response(_ answer: JSON, with changed: Changed, stored: JSON, supportsRemovals: Bool) -> JSON {
         var answer = answer
         for field in changed.fields {
             if let value = stored[field] {
@@ -245,7 +246,7 @@ package enum HookedObject {
 
     /// A client's response after `afterSave`: `{"answer": {…}}` replaces all of it except the object's identity;
     /// `{"changes": {…}}` are added.
-    package static func told(_ answer: JSON, afterSave result: JSON, supportsRemovals: Bool) -> JSON {
+    package static func response(_ answer: JSON, afterSave result: JSON, supportsRemovals: Bool) -> JSON {
         if case .object(let members)? = result["answer"] {
             let kept = (answer.objectValue ?? [:]).filter { identity.contains($0.key) || secrets.contains($0.key) }
             return .object(kept.merging(members) { _, new in new })
@@ -253,8 +254,8 @@ package enum HookedObject {
         var answer = answer
         for (field, value) in result["changes"]?.objectValue ?? [:]
         where !fixed.contains(field) && !secrets.contains(field) {
-            let isTold = value["__op"] != "Delete" || supportsRemovals
-            answer[field] = isTold ? value : nil
+            let isSent = value["__op"] != "Delete" || supportsRemovals
+            answer[field] = isSent ? value : nil
         }
         return answer
     }

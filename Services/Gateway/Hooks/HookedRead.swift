@@ -173,7 +173,7 @@ struct HookedRead: Sendable {
         var body = try await scope.subject(principal)
         body["triggerName"] = "afterFind"
         body.merge(asked) { _, new in new }
-        body["objects"] = .array(objects.map { HookedObject.told($0, of: className) })
+        body["objects"] = .array(objects.map { HookedObject.forHook($0, of: className) })
         if let context { body["context"] = context }
         let answer = try await scope.call(target, body, principal).value
         guard case .array(let elements) = answer else {

@@ -35,7 +35,7 @@ extension AccountsController {
         to address: String, for request: ParseRequest, _ hook: HookedReset
     ) async throws(ParseError) {
         let came = ContinuousClock.now
-        let stranger = Principal.stranger(request.network)
+        let stranger = Principal.of(network: request.network)
         let question = MailRequest.with {
             $0.link = .passwordReset
             $0.email = address

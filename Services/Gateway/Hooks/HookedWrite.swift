@@ -33,7 +33,7 @@ struct HookedWrite: Sendable {
         var changed = HookedObject.Changed()
         /// The context that the `before` trigger set for the `after` trigger; nil when it set none.
         var context: JSON?
-        var isConcerned = false
+        var hasTrigger = false
     }
 
     private var services: ServiceClient { scope.services }
@@ -42,10 +42,10 @@ struct HookedWrite: Sendable {
     /// The scope's table when one of the changes has a hook. Imports by operators run without hooks.
     static func table(_ scope: HookScope, for changes: [Item]) async throws(ParseError) -> HookTable? {
         let table = try await scope.registry.table(in: scope.request.call)
-        return changes.contains { concerns($0.change, table) } ? table : nil
+        return changes.contains { hasTrigger($0.change, table) } ? table : nil
     }
 
-    private static func concerns(_ change: Change, _ table: HookTable) -> Bool {
+    private static func hasTrigger(_ change: Change, _ table: HookTable) -> Bool {
         !change.imports && table.has(triggers, change.className)
     }
 
@@ -53,11 +53,11 @@ struct HookedWrite: Sendable {
         _ changes: [Item], atomic: Bool, _ write: ([Item]) async throws(ParseError) -> [Outcome]
     ) async throws(ParseError) -> [Outcome] {
         let subject = try await scope.subject(principal)
-        let concerned = changes.filter { Self.concerns($0.change, table) }.map(decoded)
-        var pairs = Array(zip(concerned, try await originals(of: concerned)))[...]
+        let hooked = changes.filter { Self.hasTrigger($0.change, table) }.map(decoded)
+        var pairs = Array(zip(hooked, try await originals(of: hooked)))[...]
         var decided: [Result<Decided, ParseError>] = []
         for item in changes {
-            guard Self.concerns(item.change, table), let (asked, original) = pairs.popFirst() else {
+            guard Self.hasTrigger(item.change, table), let (asked, original) = pairs.popFirst() else {
                 decided.append(.success(Decided(item: item)))
                 continue
             }
@@ -90,8 +90,8 @@ struct HookedWrite: Sendable {
     }
 
     private func decoded(_ item: Item) -> Asked {
-        let isHeardOf = item.change.verb != .delete && table.target(.beforeSave, item.change.className) != nil
-        return Asked(item: item, document: isHeardOf ? try? JSON(clientText: item.document) : nil)
+        let hasBeforeSave = item.change.verb != .delete && table.target(.beforeSave, item.change.className) != nil
+        return Asked(item: item, document: hasBeforeSave ? try? JSON(clientText: item.document) : nil)
     }
 
     /// The stored objects, or the error when the principal may not change them.
@@ -134,35 +134,35 @@ struct HookedWrite: Sendable {
     ) async throws(ParseError) -> Decided {
         let item = asked.item
         let className = item.change.className
-        var decided = Decided(item: item, original: original, isConcerned: true)
+        var decided = Decided(item: item, original: original, hasTrigger: true)
         let isDelete = item.change.verb == .delete
         guard let target = table.target(isDelete ? .beforeDelete : .beforeSave, className) else { return decided }
         var body = subject
-        let told = original.map { HookedObject.told($0, of: className) }
+        let sentOriginal = original.map { HookedObject.forHook($0, of: className) }
         if isDelete {
             body["triggerName"] = "beforeDelete"
-            body["object"] = told
+            body["object"] = sentOriginal
             decided.context = try await scope.call(target, body, principal).context
             return decided
         }
-        let document = if let known = asked.document { known } else { try JSON(clientText: item.document) }
+        let document = if let decoded = asked.document { decoded } else { try JSON(clientText: item.document) }
         var object = HookedObject.merged(document, into: original, of: className)
         var members: [String: JSON] = [:]
         // Cloud code gets the operators themselves, so that its own and the client's are combined.
         if target == .code {
             object = HookedObject.withOperators(of: document, object)
-            members = HookedObject.members(of: document, told: object)
+            members = HookedObject.members(of: document, sent: object)
             if !members.isEmpty { body[CodeCall.ofMembers] = .object(members) }
         }
         body["triggerName"] = "beforeSave"
         body["object"] = object
-        body["original"] = told
-        let written = HookedObject.written(by: document, told: object)
+        body["original"] = sentOriginal
+        let written = HookedObject.written(by: document, sent: object)
         body[CodeCall.written] = .array(written.sorted().map(JSON.string))
         if className == "_User" { body[CodeCall.password] = HookedObject.password(in: document) }
         let answer = try await scope.call(target, body, principal)
         decided.context = answer.context
-        let fields = HookedObject.replaced(by: answer.value, told: object, members: members)
+        let fields = HookedObject.replaced(by: answer.value, sent: object, members: members)
         decided.item.document =
             HookedObject.document(document, replacing: fields, without: answer.removedByCode).serialized
         decided.changed = .init(replaced: fields, removedByCode: answer.removedByCode, original: original)
@@ -173,11 +173,11 @@ struct HookedWrite: Sendable {
     /// Adds the hook's fields to the response and calls the `after` triggers. An error of an awaited `afterDelete` is
     /// returned; an error of an `afterSave` is not, as in Parse Server.
     private func finished(_ change: Decided, _ outcome: Outcome, _ subject: [String: JSON]) async -> Outcome {
-        guard change.isConcerned, !outcome.outcome.hasFailure else { return outcome }
+        guard change.hasTrigger, !outcome.outcome.hasFailure else { return outcome }
         let (className, objectId) = (change.item.change.className, outcome.outcome.objectID)
         let isDelete = change.item.change.verb == .delete
         if let target = table.target(isDelete ? .afterDelete : .afterSave, className) {
-            let original = change.original.map { HookedObject.told($0, of: className) }
+            let original = change.original.map { HookedObject.forHook($0, of: className) }
             let body: @Sendable (HookScope) async throws -> [String: JSON] = { scope in
                 var body = subject
                 body["triggerName"] = isDelete ? "afterDelete" : "afterSave"
@@ -187,7 +187,7 @@ struct HookedWrite: Sendable {
                 return body
             }
             guard isDelete else {
-                return await told(change, outcome, scope.callAfterSave(target, principal, body))
+                return await withHookChanges(change, outcome, scope.callAfterSave(target, principal, body))
             }
             do throws(ParseError) {
                 try await scope.callAfter(target, principal, body)
@@ -195,20 +195,21 @@ struct HookedWrite: Sendable {
                 return (.with { $0.failure = Self.failure(error) }, [])
             }
         }
-        return await told(change, outcome, nil)
+        return await withHookChanges(change, outcome, nil)
     }
 
     /// The outcome with the triggers' changes to the client's response.
-    private func told(_ change: Decided, _ outcome: Outcome, _ afterSave: JSON?) async -> Outcome {
+    private func withHookChanges(_ change: Decided, _ outcome: Outcome, _ afterSave: JSON?) async -> Outcome {
         guard !change.changed.isEmpty || afterSave != nil,
             var answer = try? JSON(reply: outcome.answer, in: call)
         else { return outcome }
         let supportsRemovals = scope.supportsRemovals
         if !change.changed.isEmpty, let stored = await stored(outcome.outcome, of: change.item.change.className) {
-            answer = HookedObject.told(answer, change.changed, stored: stored, supportsRemovals: supportsRemovals)
+            answer = HookedObject.response(
+                answer, with: change.changed, stored: stored, supportsRemovals: supportsRemovals)
         }
         if let afterSave {
-            answer = HookedObject.told(answer, afterSave: afterSave, supportsRemovals: supportsRemovals)
+            answer = HookedObject.response(answer, afterSave: afterSave, supportsRemovals: supportsRemovals)
         }
         return (outcome.outcome, answer.serialized)
     }

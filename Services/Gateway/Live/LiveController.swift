@@ -63,10 +63,10 @@ struct LiveController: Sendable {
         let text = request.headers[lastEventId] ?? options["cursor"]?.stringValue
         var cursor: LiveCursor?
         if let text, !text.isEmpty {
-            guard let known = LiveCursor(text) else {
+            guard let resumed = LiveCursor(text) else {
                 throw ParseError(.invalidQuery, "The cursor is not valid.")
             }
-            cursor = known
+            cursor = resumed
         }
         let wish = SubscribedQuery(
             className: className, condition: try options["where"].flatMap(OptionValue.condition) ?? Array("{}".utf8),

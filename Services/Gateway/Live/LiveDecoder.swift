@@ -4,18 +4,18 @@ import ParseProtocol
 /// decoding.
 struct LiveDecoder: Sendable {
     let bodies: BodyReader
-    let turns: LargeBodyTurns
+    let queues: BodyQueues
 
-    /// - Parameter network: `Network.customerName` of the client.
+    /// - Parameter network: `Network.clientNetwork` of the client.
     /// - Returns: the request, or the problem; 155 when the client has to reconnect.
     func decode(
         _ text: [UInt8], from network: String, isOperator: Bool
     ) async -> Result<LiveRequest, LiveProblem> {
         do throws(ParseError) {
-            let hold = try bodies.hold(text, for: .init(network: network, isKnown: isOperator))
+            let hold = try bodies.hold(text, for: .init(network: network, isAuthenticated: isOperator))
             defer { withExtendedLifetime(hold) {} }
-            try await turns.turn(
-                of: network, isOperator ? .operator : .stranger, text, quickBytes: LiveInbox.quickBytes)
+            try await queues.waitToDecode(
+                text, from: network, isOperator ? .operator : .unauthenticated, quickBytes: LiveInbox.quickBytes)
             return LiveRequest.decode(text)
         } catch {
             return .failure(LiveProblem(error.code.rawValue, error.message, reconnects: true))

@@ -22,7 +22,7 @@ final class LiveHub: ProcessPart {
     private let links: FileLinks
     private let logger: Logger
     /// This gateway's name in the suite.
-    private let place: String
+    private let replica: String
     /// Identifies this process to services.
     private let gateway = UInt64.random(in: 1 ... .max)
     private let register = Mutex(SubscriptionRegistry())
@@ -31,19 +31,19 @@ final class LiveHub: ProcessPart {
     private let connections = Atomic<Int>(0)
     private let isStopping = Atomic<Bool>(false)
 
-    /// The longest poll. A service without events replies after this time, so that the poll also shows that the gateway
-    /// is alive.
+    /// The longest poll. A service without events replies after this time, so the poll also shows that the gateway is
+    /// alive.
     private static let waitMilliseconds: UInt32 = 20_000
     /// The pause after a failed poll.
     private static let pause = Duration.milliseconds(100)
-    /// Sessions also expire or are edited in the database, so that the hub resolves them again at this interval.
+    /// Sessions also expire or are edited in the database, so the hub resolves them again at this interval.
     private static let sessionsEvery = Duration.seconds(300)
     /// Subscriptions that are renewed concurrently after a change of roles.
     private static let renewalsAtOnce = 32
 
     init(
         access: LiveAccess, triggers: LiveTriggers, decoder: LiveDecoder, broker: Broker, links: FileLinks,
-        place: String, logger: Logger
+        replica: String, logger: Logger
     ) {
         self.access = access
         self.triggers = triggers
@@ -51,7 +51,7 @@ final class LiveHub: ProcessPart {
         turns = Mutex(LiveTriggerQueue(bytesMax: access.settings.queueBytesMax, backlog: backlog))
         self.broker = broker
         self.links = links
-        self.place = place
+        self.replica = replica
         self.logger = logger
     }
 
@@ -106,7 +106,7 @@ final class LiveHub: ProcessPart {
         }
     }
 
-    /// - Returns: false when the rights may have changed in the meantime, so that the service has to be asked again.
+    /// - Returns: false when the rights may have changed in the meantime, so the service has to be asked again.
     private func hasBegun(
         _ subscription: LiveSubscription, _ number: UInt64, after cursor: LiveCursor?, replacing former: UInt64,
         in context: CallContext
@@ -131,9 +131,9 @@ final class LiveHub: ProcessPart {
         let (isAnswered, isWanted): (Bool, Bool) = register.withLock { register in
             switch register.began(number, answer) {
             case .again: return (false, false)
-            case .told(let told):
+            case .deliver(let deliveries):
                 // Within the lock, so that no event overtakes the confirmation.
-                hand(told)
+                hand(deliveries)
                 return (true, register.has(number))
             }
         }
@@ -150,7 +150,7 @@ final class LiveHub: ProcessPart {
         let wish = subscription.wish
         let message = LiveSubscribe.with {
             $0.gateway = gateway
-            $0.place = place
+            $0.place = replica
             $0.subscription = number
             $0.className = wish.className
             $0.keys = wish.keys
@@ -290,7 +290,7 @@ final class LiveHub: ProcessPart {
         while let question = register.withLock({ $0.question(service) }) {
             let message = LiveNext.with {
                 $0.gateway = gateway
-                $0.place = place
+                $0.place = replica
                 $0.feed = question.feed
                 $0.taken = question.taken
                 $0.waitMs = Self.waitMilliseconds
@@ -315,11 +315,11 @@ final class LiveHub: ProcessPart {
         let strangers = register.withLock { register in
             // Checked after the poll: the rights that are valid now apply to all of its events.
             let trust = SubscriptionRegistry.Trust(sessions: access.leases.sessions.isValid, classes: standing != nil)
-            let (told, strangers) = register.take(news, linked, of: service, trust: trust) {
+            let (deliveries, strangers) = register.take(news, linked, of: service, trust: trust) {
                 standing?($0) ?? .closed
             }
             // Within the lock, so that events keep their order.
-            hand(told)
+            hand(deliveries)
             return strangers
         }
         forget(strangers.map { (service, $0) })

@@ -4,7 +4,7 @@ import ParseProtocol
 /// The undecoded messages of one connection, in order. Pure.
 ///
 /// A small message is decoded on the event loop. A larger one queues with the large JSON bodies of HTTP requests
-/// (`LargeBodyTurns`), and a task decodes it. Until then the later messages wait, and the socket is not read.
+/// (`BodyQueues`), and a task decodes it. Until then the later messages wait, and the socket is not read.
 package struct LiveInbox {
     /// Bytes up to which a message is decoded at once. Messages of apps have some hundred.
     package static let quickBytes = 1 << 10

@@ -86,7 +86,7 @@ final class LiveSocket: ChannelDuplexHandler {
     }
 
     private func ping(_ context: ChannelHandlerContext) {
-        // While a message waits to be decoded, the socket is not read, so that a pong cannot be seen.
+        // While a message waits to be decoded, the socket is not read, so a pong cannot be seen.
         guard !isClosing, !inbox.isBusy else { return }
         guard unanswered < 2 else { return context.close(promise: nil) }
         unanswered += 1
@@ -158,7 +158,7 @@ final class LiveSocket: ChannelDuplexHandler {
         let bound = NIOLoopBound((socket: self, context: context), eventLoop: context.eventLoop)
         let loop = context.eventLoop
         let isOperator = admitted?.principal.isPrivileged ?? false
-        Task { [decoder = hub.decoder, network = Network.customerName(address)] in
+        Task { [decoder = hub.decoder, network = Network.clientNetwork(address)] in
             let request = await decoder.decode(text, from: network, isOperator: isOperator)
             loop.execute {
                 let (socket, context) = bound.value

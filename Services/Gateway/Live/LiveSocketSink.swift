@@ -24,7 +24,7 @@ final class LiveSocketSink: LiveSink {
 
     var isStopped: Bool { state.withLock { $0.isStopped } }
 
-    func deliver(_ messages: SubscriptionRegistry.Told.SubSequence) {
+    func deliver(_ messages: SubscriptionRegistry.Deliveries.SubSequence) {
         state.withLock { state in
             guard let loop = state.loop, let wake = state.wake else { return }
             let isAwake = !state.messages.isEmpty

@@ -23,8 +23,7 @@ final class LiveStreamSink: LiveSink {
 
     func own(_ subscription: LiveSubscription) { self.subscription.withLock { $0 = subscription } }
 
-    /// Takes the subscription out. The subscription holds this object, so that the reference cycle has to be broken
-    /// here.
+    /// Takes the subscription out. The subscription holds this object, so the reference cycle has to be broken here.
     func disown() -> [LiveSubscription] {
         subscription.withLock { subscription in
             defer { subscription = nil }
@@ -32,7 +31,7 @@ final class LiveStreamSink: LiveSink {
         }
     }
 
-    func deliver(_ messages: SubscriptionRegistry.Told.SubSequence) {
+    func deliver(_ messages: SubscriptionRegistry.Deliveries.SubSequence) {
         for (_, message) in messages {
             switch message {
             case .subscribed(let cursor, let missed):

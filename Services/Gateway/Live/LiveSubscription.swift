@@ -100,7 +100,7 @@ package enum LiveMessage: Sendable {
 /// A client's connection, which receives events.
 package protocol LiveSink: AnyObject, Sendable {
     /// Takes messages in the order of their delivery. It must only hand them over.
-    func deliver(_ messages: SubscriptionRegistry.Told.SubSequence)
+    func deliver(_ messages: SubscriptionRegistry.Deliveries.SubSequence)
     /// Called when the gateway stops.
     func stop()
 }

@@ -57,11 +57,11 @@ package struct SubscriptionRegistry {
         }
     }
 
-    package typealias Told = [(subscription: LiveSubscription, message: LiveMessage)]
+    package typealias Deliveries = [(subscription: LiveSubscription, message: LiveMessage)]
 
     /// The result of a service's reply.
-    package enum Beginning {
-        case told(Told)
+    package enum ReplyResult {
+        case deliver(Deliveries)
         /// The rights may have changed in the meantime: the service has to be asked again.
         case again
     }
@@ -123,8 +123,8 @@ package struct SubscriptionRegistry {
     }
 
     /// Handles the service's reply.
-    package mutating func began(_ number: UInt64, _ answer: LiveSubscribed) -> Beginning {
-        guard var entry = entries[number] else { return .told([]) }
+    package mutating func began(_ number: UInt64, _ answer: LiveSubscribed) -> ReplyResult {
+        guard var entry = entries[number] else { return .deliver([]) }
         let subscription = entry.subscription
         let service = services[subscription.service] ?? Service()
         // Nothing was confirmed to the client yet. The waiting messages were matched under rights that may be outdated.
@@ -137,11 +137,11 @@ package struct SubscriptionRegistry {
             !(isRenewal && answer.missed)
         else {
             for number in numbers[ObjectIdentifier(subscription)] ?? [] { remove(number) }
-            return .told([(subscription, .ended(Self.reconnect))])
+            return .deliver([(subscription, .ended(Self.reconnect))])
         }
         if service.feed == 0 { services[subscription.service]?.feed = answer.feed }
         entry.feed = answer.feed
-        var messages: Told = []
+        var messages: Deliveries = []
         if isRenewal {
             retire(entry.replaces, at: answer.sent)
         } else {
@@ -154,7 +154,7 @@ package struct SubscriptionRegistry {
         entry.waiting = []
         entries[number] = entry
         if isOver { remove(number) }
-        return .told(messages)
+        return .deliver(messages)
     }
 
     // MARK: Ending
@@ -263,23 +263,23 @@ package struct SubscriptionRegistry {
     package mutating func take(
         _ news: LiveNews, _ documents: [[UInt8]], of service: String, trust: Trust = Trust(),
         standing: (String) -> LiveTriggerPolicy
-    ) -> (told: Told, strangers: [UInt64]) {
+    ) -> (deliveries: Deliveries, strangers: [UInt64]) {
         guard var state = services[service] else { return ([], []) }
-        var told: Told = []
+        var deliveries: Deliveries = []
         if state.feed != 0, state.feed != news.feed {
             // The writer was replaced, or it dropped events.
             for (number, entry) in entries where entry.subscription.service == service {
                 guard let feed = entry.feed, feed != news.feed else { continue }
-                told.append((entry.subscription, .ended(Self.reconnect)))
+                deliveries.append((entry.subscription, .ended(Self.reconnect)))
                 remove(number)
             }
             services[service]?.feed = news.feed
             services[service]?.taken = 0
-            return (told, [])
+            return (deliveries, [])
         }
         var strangers: [UInt64] = []
-        // Receivers of one notice are adjacent, so that the last class is kept.
-        var known: (className: String, standing: LiveTriggerPolicy)?
+        // Receivers of one notice are adjacent, so the result for the last class is reused.
+        var lastClass: (className: String, standing: LiveTriggerPolicy)?
         for notice in news.notices {
             let message = Self.message(notice, documents, news.feed)
             for number in notice.subscriptions {
@@ -288,14 +288,14 @@ package struct SubscriptionRegistry {
                     continue
                 }
                 guard trust.holds(for: entry.subscription) else {
-                    deliver(.ended(Self.reconnect), to: number, entry, &told)
+                    deliver(.ended(Self.reconnect), to: number, entry, &deliveries)
                     strangers.append(number)
                     continue
                 }
                 let className = entry.subscription.className
-                if known?.className != className { known = (className, standing(className)) }
-                let ends = known?.standing.ends(entry.subscription) ?? false
-                deliver(ends ? Self.closed(entry.subscription) : message, to: number, entry, &told)
+                if lastClass?.className != className { lastClass = (className, standing(className)) }
+                let ends = lastClass?.standing.ends(entry.subscription) ?? false
+                deliver(ends ? Self.closed(entry.subscription) : message, to: number, entry, &deliveries)
             }
         }
         state = services[service] ?? state
@@ -305,17 +305,17 @@ package struct SubscriptionRegistry {
         for number in retiring where entries[number]?.subscription.service == service {
             if let end = entries[number]?.retiresAt, end <= news.sent { remove(number) }
         }
-        return (told, strangers)
+        return (deliveries, strangers)
     }
 
     private mutating func deliver(
-        _ message: LiveMessage, to number: UInt64, _ entry: Entry, _ told: inout Told
+        _ message: LiveMessage, to number: UInt64, _ entry: Entry, _ deliveries: inout Deliveries
     ) {
         guard entry.feed != nil else {
             if entry.waiting.count <= Self.waitingMax { entries[number]?.waiting.append(message) }
             return
         }
-        told.append((entry.subscription, message))
+        deliveries.append((entry.subscription, message))
         if case .ended = message { remove(number) }
     }
 

@@ -30,7 +30,7 @@ struct BatchController: Sendable {
         default: throw ParseError(.invalidJSON, "transaction must be true or false.")
         }
 
-        var answer = BatchAnswer(bytesMax: router.configuration.capacity.batchAnswerBytesMax, request.call.hold)
+        var answer = BatchResponse(bytesMax: router.configuration.capacity.batchAnswerBytesMax, request.call.hold)
         var index = 0
         while index < requests.count {
             if let refusal = refusals[index] {
@@ -112,7 +112,7 @@ struct BatchController: Sendable {
         let service: String
     }
 
-    /// The request as a plain object change; nil for every other request.
+    /// The request as a change of one object; nil for every other request.
     /// - Throws: the error of a change that needs no service to be refused.
     private func change(_ request: ParseRequest, _ principal: Principal) throws(ParseError) -> ObjectChange? {
         guard let path = router.mount.stripped(from: request.path), let first = path.first else { return nil }
@@ -123,7 +123,7 @@ struct BatchController: Sendable {
         guard Names.isClassName(className) else { return nil }
         let verb: Change.Verb
         switch (request.method, rest.count) {
-        // Sign-up responds with a session, so that it is not a plain change.
+        // A sign-up is more than a change: its response has a session.
         case (.post, 0) where className != "_User": verb = .create
         case (.put, 1): verb = .update
         case (.delete, 1): verb = .delete
@@ -150,7 +150,7 @@ struct BatchController: Sendable {
     }
 
     private func write(
-        _ changes: [ObjectChange], _ principal: Principal, _ batch: ParseRequest, to answer: inout BatchAnswer
+        _ changes: [ObjectChange], _ principal: Principal, _ batch: ParseRequest, to answer: inout BatchResponse
     ) async {
         do throws(ParseError) {
             let outcomes = try await router.controllers.objects.write(
@@ -158,8 +158,8 @@ struct BatchController: Sendable {
                 router.admission.rights(principal, for: ["classes"]), batch)
             for (outcome, document) in outcomes { answer.append(outcome, document) }
         } catch {
-            // Earlier requests of the batch have taken effect, so that the whole response must not be an error that
-            // clients retry.
+            // Earlier requests of the batch have taken effect; therefore the whole response must not be an error, which
+            // clients would retry.
             for _ in changes { answer.append(error) }
         }
     }
@@ -181,7 +181,7 @@ struct BatchController: Sendable {
         let outcomes = try await router.controllers.objects.write(
             run.map { ($0.change, $0.document) }, to: first.service, atomic: true,
             router.admission.rights(principal, for: ["classes"]), batch)
-        var answer = BatchAnswer(bytesMax: router.configuration.capacity.batchAnswerBytesMax, batch.call.hold)
+        var answer = BatchResponse(bytesMax: router.configuration.capacity.batchAnswerBytesMax, batch.call.hold)
         for (outcome, document) in outcomes { answer.append(outcome, document) }
         return ParseResponse(body: answer.finished())
     }

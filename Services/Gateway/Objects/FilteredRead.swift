@@ -29,7 +29,6 @@ struct FilteredRead {
     /// Rows that a count may inspect: each is checked for the viewer.
     private static let countedMax = 1000
 
-    /// The response.
     /// - Throws: `.operationForbidden` (119) when the operator or the viewer may not read the class, and for options
     ///   that lead to other objects; `.invalidQuery` (102) for a count of more than 1,000 rows, and the errors of any
     ///   read.
@@ -59,7 +58,9 @@ struct FilteredRead {
                 mayExplain: true)
         }
         guard options.include.isEmpty, options.redirectKey == nil, !options.explains else {
-            throw ParseError(.operationForbidden, "X-Satchel-As-User is for the objects of one class alone.")
+            throw ParseError(
+                .operationForbidden,
+                "include, redirectClassNameForKey and explain cannot be combined with X-Satchel-As-User.")
         }
         return options
     }
@@ -94,9 +95,9 @@ struct FilteredRead {
         theirs.limit = max(ids.count, 1)
         theirs.keys = options.keys
         theirs.excludeKeys = options.excludeKeys
-        var plain = request
-        plain.hooks = nil
-        let reply = try await objects.federation.find(className, theirs, viewer.principal, for: plain)
+        var withoutHooks = request
+        withoutHooks.hooks = nil
+        let reply = try await objects.federation.find(className, theirs, viewer.principal, for: withoutHooks)
         let found = try JSON(reply: reply, in: request.call)
         var byId: [String: JSON] = [:]
         for row in found["results"]?.arrayValue ?? [] {

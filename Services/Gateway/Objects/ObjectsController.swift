@@ -199,13 +199,13 @@ struct ObjectsController: Sendable {
                 scope: scope, table: table, service: service, principal: principal,
                 openClasses: openClasses)
             return try await hooked.run(changes, atomic: atomic) { items throws(ParseError) in
-                try await writePlainly(items, to: service, atomic: atomic, principal, request.call)
+                try await writeWithoutTriggers(items, to: service, atomic: atomic, principal, request.call)
             }
         }
-        return try await writePlainly(changes, to: service, atomic: atomic, principal, request.call)
+        return try await writeWithoutTriggers(changes, to: service, atomic: atomic, principal, request.call)
     }
 
-    private func writePlainly(
+    private func writeWithoutTriggers(
         _ changes: [(change: Change, document: [UInt8])], to service: String, atomic: Bool, _ principal: Principal,
         _ context: CallContext
     ) async throws(ParseError) -> [(outcome: WriteOutcome, answer: [UInt8])] {

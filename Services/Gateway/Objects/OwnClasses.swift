@@ -21,7 +21,7 @@ enum OwnClasses {
         if change.verb == .delete { try keepDevicesPrivate(change.className, "delete", principal) }
     }
 
-    /// Clients may list only their user's sessions, so that a client without a user may list none.
+    /// Clients may list only their user's sessions, so a client without a user may list none.
     static func checkSessions(_ className: String, _ principal: Principal) throws(ParseError) {
         if className == "_Session", principal.userID.isEmpty, !principal.master { throw .invalidSession }
     }

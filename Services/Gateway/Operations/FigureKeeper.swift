@@ -83,7 +83,7 @@ package struct SuiteSample: Sendable {
     package init() {}
 
     init(_ suite: SuiteFigures, _ parts: [RouteTimes.Part], liveConnections: Int) {
-        var all = AnswerTimes.Row()
+        var all = ResponseTimes.Row()
         for part in parts {
             all.add(part.row)
             switch part.status {

@@ -72,7 +72,7 @@ extension LogController {
         var found = Found()
         for (process, path) in logs {
             guard let taken = Self.take(of: path, process, question.cursor, &found.isGap) else { continue }
-            found.cursor.places[process] = taken.place
+            found.cursor.positions[process] = taken.position
             if taken.isMore { found.isMore = true }
             found.lines += LogLine.all(taken.lines, of: process).filter { question.wants($0, redacted) }
         }
@@ -94,7 +94,7 @@ extension LogController {
             if start > 0 { take.dropFirst() }
             return take
         }
-        let (parts, isLost) = LogCursor.parts(after: cursor.places[process], of: files.map(\.state))
+        let (parts, isLost) = LogCursor.parts(after: cursor.positions[process], of: files.map(\.state))
         if isLost { isGap = true }
         guard let first = parts.first else { return nil }
         var take = LogTake(

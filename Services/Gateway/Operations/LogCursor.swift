@@ -4,7 +4,7 @@ import ParseProtocol
 /// rotated. No I/O.
 package struct LogCursor: Equatable, Sendable {
     /// A position in one file, identified by its inode, which survives renaming.
-    package struct Place: Equatable, Sendable {
+    package struct Position: Equatable, Sendable {
         package var inode: UInt64
         /// Bytes from the file's beginning.
         package var offset: UInt64
@@ -36,7 +36,7 @@ package struct LogCursor: Equatable, Sendable {
     }
 
     /// By process name.
-    package var places: [String: Place] = [:]
+    package var positions: [String: Position] = [:]
 
     package init() {}
 
@@ -46,9 +46,9 @@ package struct LogCursor: Equatable, Sendable {
         for part in text.split(separator: ",") {
             let fields = part.split(separator: ":", omittingEmptySubsequences: false)
             guard fields.count == 3, let inode = UInt64(fields[1]), let offset = UInt64(fields[2]),
-                places.count < Self.processesMax
+                positions.count < Self.processesMax
             else { throw ParseError(.invalidQuery, "after is not a cursor of the log.") }
-            places[String(fields[0])] = Place(inode: inode, offset: offset)
+            positions[String(fields[0])] = Position(inode: inode, offset: offset)
         }
     }
 
@@ -57,22 +57,22 @@ package struct LogCursor: Equatable, Sendable {
 
     /// `catalog-1:<inode>:<offset>` and so on.
     package var text: String {
-        places.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value.inode):\($0.value.offset)" }
+        positions.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value.inode):\($0.value.offset)" }
             .joined(separator: ",")
     }
 
     /// The parts that follow a position, in the order in which they were written.
     /// - Parameters:
-    ///   - place: nil for a log that is new to the reader.
+    ///   - position: nil for a log that is new to the reader.
     ///   - files: the log and its rotated files, newest first.
     /// - Returns: `isGap` when the bytes after the position no longer exist.
-    package static func parts(after place: Place?, of files: [File]) -> (parts: [Part], isGap: Bool) {
+    package static func parts(after position: Position?, of files: [File]) -> (parts: [Part], isGap: Bool) {
         guard !files.isEmpty else { return ([], false) }
-        guard let place else { return ([Part(file: 0, offset: 0)], false) }
-        guard let index = files.firstIndex(where: { $0.inode == place.inode }), place.offset <= files[index].size
+        guard let position else { return ([Part(file: 0, offset: 0)], false) }
+        guard let index = files.firstIndex(where: { $0.inode == position.inode }), position.offset <= files[index].size
         else { return ([Part(file: 0, offset: 0)], true) }
         let newer = (0..<index).reversed().map { Part(file: $0, offset: 0) }
-        return ([Part(file: index, offset: place.offset)] + newer, false)
+        return ([Part(file: index, offset: position.offset)] + newer, false)
     }
 }
 
@@ -81,7 +81,7 @@ package struct LogTake: Sendable {
     /// The lines so far.
     package private(set) var lines: [String] = []
     /// The position after the last whole line.
-    package private(set) var place: LogCursor.Place
+    package private(set) var position: LogCursor.Position
     /// Bytes that may still be read.
     package private(set) var room: Int
     private let roomMax: Int
@@ -92,10 +92,10 @@ package struct LogTake: Sendable {
 
     /// Creates an empty collection.
     /// - Parameters:
-    ///   - place: the beginning of the first part.
+    ///   - position: the beginning of the first part.
     ///   - room: the limit of bytes to read.
-    package init(from place: LogCursor.Place, room: Int) {
-        self.place = place
+    package init(from position: LogCursor.Position, room: Int) {
+        self.position = position
         self.room = room
         roomMax = room
     }
@@ -110,11 +110,11 @@ package struct LogTake: Sendable {
         let all = carry + bytes
         if let end = all.lastIndex(of: UInt8(ascii: "\n")) {
             lines += String(decoding: all[..<end], as: UTF8.self).split(separator: "\n").map(String.init)
-            place = .init(inode: file.inode, offset: offset + UInt64(end + 1 - carry.count))
+            position = .init(inode: file.inode, offset: offset + UInt64(end + 1 - carry.count))
             carry = Array(all[(end + 1)...])
         } else if all.count >= roomMax {
             // A line longer than the limit of one response is skipped, so that the reader can continue.
-            place = .init(inode: file.inode, offset: offset + UInt64(bytes.count))
+            position = .init(inode: file.inode, offset: offset + UInt64(bytes.count))
             carry = []
         } else {
             carry = all

@@ -13,7 +13,7 @@ struct MetricsAccess: Sendable {
         "Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Origin",
     ].map(headerName)
 
-    /// The answer to a client that may not read the metrics; nil for one that may.
+    /// The response to a client that may not read the metrics; nil for one that may.
     func refusal(_ request: ParseRequest) -> ParseResponse? {
         let headers = request.headers
         if let token {

@@ -22,9 +22,9 @@ package struct MetricsPage {
     package typealias Labels = [(name: String, value: String)]
 
     private let form: Form
-    /// The lines of each metric, which has to stand in one place. In order of the first sample.
+    /// The lines of each metric, which have to stand together. In order of the first sample.
     private var families: [(metric: Metric, lines: String)] = []
-    private var places: [String: Int] = [:]
+    private var indices: [String: Int] = [:]
 
     /// A page without metrics.
     package init(_ form: Form) { self.form = form }
@@ -34,12 +34,12 @@ package struct MetricsPage {
     /// Adds a sample of a counter or a gauge. No two samples of a metric have the same labels.
     package mutating func add(_ metric: Metric, _ value: Double, _ labels: Labels = []) {
         let suffix = metric.kind == .counter ? "_total" : ""
-        let place = place(of: metric)
-        families[place].lines += Self.line(metric.name + suffix, labels, Self.number(value)) + "\n"
+        let index = index(of: metric)
+        families[index].lines += Self.line(metric.name + suffix, labels, Self.number(value)) + "\n"
     }
 
     /// Adds durations, in seconds.
-    package mutating func add(_ metric: Metric, _ row: AnswerTimes.Row, _ labels: Labels = []) {
+    package mutating func add(_ metric: Metric, _ row: ResponseTimes.Row, _ labels: Labels = []) {
         let hasExemplars = form == .openMetrics && !row.exemplars.isEmpty
         var lines = ""
         var (count, next) = (UInt64(0), 0)
@@ -51,24 +51,24 @@ package struct MetricsPage {
             }
             lines += "\n"
         }
-        for (exported, bound) in AnswerTimes.exported.enumerated() {
+        for (exported, bound) in ResponseTimes.exported.enumerated() {
             while next <= bound, next < row.buckets.count {
                 count += row.buckets[next]
                 next += 1
             }
-            bucket("\(Double(AnswerTimes.bounds[bound]) / 1_000_000)", exported)
+            bucket("\(Double(ResponseTimes.bounds[bound]) / 1_000_000)", exported)
         }
         count = row.count
-        bucket("+Inf", AnswerTimes.exported.count)
+        bucket("+Inf", ResponseTimes.exported.count)
         lines += Self.line("\(metric.name)_sum", labels, Self.number(row.microseconds / 1_000_000)) + "\n"
         lines += Self.line("\(metric.name)_count", labels, "\(count)") + "\n"
-        let place = place(of: metric)
-        families[place].lines += lines
+        let index = index(of: metric)
+        families[index].lines += lines
     }
 
-    private mutating func place(of metric: Metric) -> Int {
-        if let place = places[metric.name] { return place }
-        places[metric.name] = families.count
+    private mutating func index(of metric: Metric) -> Int {
+        if let index = indices[metric.name] { return index }
+        indices[metric.name] = families.count
         families.append((metric: metric, lines: ""))
         return families.count - 1
     }

@@ -48,7 +48,7 @@ extension OperationsController {
         for (bucket, count) in row.times.sorted(by: { $0.key < $1.key }) {
             seen += count
             guard Double(seen) >= least else { continue }
-            return JSON(number: Double(AnswerTimes.bounds[min(bucket, AnswerTimes.bounds.count - 1)]) / 1000)
+            return JSON(number: Double(ResponseTimes.bounds[min(bucket, ResponseTimes.bounds.count - 1)]) / 1000)
         }
         return .null
     }

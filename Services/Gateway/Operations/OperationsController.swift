@@ -89,14 +89,14 @@ struct OperationsController: Sendable {
             ]
         }
         return ParseResponse([
-            "at": .string(Timestamp.now.iso), "bounds": .array(AnswerTimes.bounds.map(JSON.int)),
+            "at": .string(Timestamp.now.iso), "bounds": .array(ResponseTimes.bounds.map(JSON.int)),
             "gateway": ["name": .string(ownName), "answers": times.json], "services": .object(all),
             "processes": .array(figures.reports),
             "requestsByReplica": .object(figures.sent.mapValues { .int(Int64($0)) }),
         ])
     }
 
-    /// Where the old server's answers differ, as this gateway counts it.
+    /// Where the old server's responses differ, as this gateway counts it.
     func shadowReport() -> ParseResponse {
         var report = shadow?.json ?? [:]
         report["gateway"] = .string(ownName)

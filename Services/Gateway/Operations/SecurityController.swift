@@ -99,7 +99,7 @@ struct SecurityController: Sendable {
     }
 
     private func webhooks(_ table: HookTable) -> [SecurityReport.Check] {
-        let plain = table.hooks.filter { hook in
+        let unencrypted = table.hooks.filter { hook in
             guard let url = URL(string: hook.url), url.scheme == "http" else { return false }
             return !["127.0.0.1", "localhost", "::1"].contains(url.host ?? "")
         }
@@ -109,8 +109,8 @@ struct SecurityController: Sendable {
                 "Anybody can call the webhooks as if it were this suite.",
                 "Set SATCHEL_WEBHOOK_KEY and compare X-Parse-Webhook-Key with it in the webhooks."),
             .init(
-                "Webhooks are called encrypted", isFine: plain.isEmpty,
-                "Objects travel in the clear to: \(Self.names(plain.map { $0.functionName + $0.className })).",
+                "Webhooks are called encrypted", isFine: unencrypted.isEmpty,
+                "Objects travel in the clear to: \(Self.names(unencrypted.map { $0.functionName + $0.className })).",
                 "Use https addresses."),
         ]
     }

@@ -29,7 +29,7 @@ package enum OptionValue {
     /// - Throws: code 117 (the protocol's InvalidLimit).
     package static func limit(_ value: JSON) throws(ParseError) -> Int64 {
         guard let limit = wholeNumber(value), limit >= 0 else {
-            throw ParseError(.init(rawValue: 117), "limit must be a whole number from 0.")
+            throw ParseError(.init(rawValue: 117), "limit must be a whole number, 0 or greater.")
         }
         return limit
     }
@@ -72,7 +72,8 @@ package enum OptionValue {
         }
     }
 
-    /// The fewest bytes of a query with too many patterns, each in `{"$regex":""}`.
+    /// A shorter condition cannot contain too many patterns, so it is not parsed here: each takes 13 bytes or more, as
+    /// in `{"$regex":""}`.
     private static let patternedBytesMin = PatternBudget.countMax * 13
 
     private static func checkPatterns(of condition: JSON) throws(ParseError) {

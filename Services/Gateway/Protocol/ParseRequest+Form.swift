@@ -5,7 +5,7 @@ import ParseProtocol
 extension ParseRequest {
     /// Reads a form body (`username=ann&password=x`). Curl also labels JSON as a form; such a body begins like JSON.
     ///
-    /// A form has only texts, so that a password of digits remains a text; objects and arrays in JSON are decoded.
+    /// A form has only texts: a password of digits remains a text. Objects and arrays in JSON are decoded.
     /// - Throws: `.invalidJSON` (107) when it cannot be decoded.
     mutating func readForm() throws(ParseError) {
         // A body that begins like JSON needs no check of its type.
@@ -23,8 +23,11 @@ extension ParseRequest {
     /// The fields of a page's form, as texts.
     /// - Throws: `.invalidJSON` (107) for another body, and for a longer one.
     func pageForm(bytesMax: Int) throws(ParseError) -> [String: String] {
-        guard Self.isForm(headers[.contentType]), body.count <= bytesMax else {
-            throw ParseError(.invalidJSON, "A form is needed.")
+        guard Self.isForm(headers[.contentType]) else {
+            throw ParseError(.invalidJSON, "The body must be a form (application/x-www-form-urlencoded).")
+        }
+        guard body.count <= bytesMax else {
+            throw ParseError(.invalidJSON, "The form must not be larger than \(bytesMax) bytes.")
         }
         return try Self.pairs(Substring(decoding: body, as: UTF8.self).utf8)
     }

@@ -20,10 +20,10 @@ struct ParseRequest: Sendable {
     /// The id and the limits that every call to a service for this request has.
     var call: CallContext
     let clientAddress: SocketAddress?
-    /// `Network.customerName` of `clientAddress`.
+    /// `Network.clientNetwork` of `clientAddress`.
     let network: String
     var credentials = Credentials()
-    /// The raw query string of a GET.
+    /// The raw query string, with any method.
     var query: String?
     /// The body as received.
     var body: [UInt8] = []
@@ -35,11 +35,11 @@ struct ParseRequest: Sendable {
     var tunnelled: [String: JSON]?
     /// Whether `tunnelled` was a form.
     var isForm = false
-    /// True once the path is known to be under the mount; such requests are in the statistics.
+    /// Whether the usage statistics count the request: those under the mount whose routes need keys.
     var isCounted = false
     /// The client's context for webhooks, an object; requests of a batch have the batch's.
     var context: JSON?
-    /// The hooks that may affect the request; nil before its route is known, and when there are none at all.
+    /// The hooks that may affect the request; nil before `ParseRouter.call`, and when there are none at all.
     var hooks: HookScope?
     /// The state that an earlier stage prepared for a read of objects.
     var prepared: PreparedRead?
@@ -57,12 +57,12 @@ struct ParseRequest: Sendable {
         self.path = path
         self.call = call
         self.clientAddress = clientAddress
-        network = Network.customerName(clientAddress)
+        network = Network.clientNetwork(clientAddress)
     }
 
     /// A request that cloud code makes on behalf of a client.
     /// - Parameters:
-    ///   - network: the client's, as `Network.customerName`.
+    ///   - network: the client's, as `Network.clientNetwork`.
     ///   - depth: the number of enclosing calls of cloud code, from 1.
     init(method: Method, path: [Substring], call: CallContext, ofCodeFor network: String, depth: Int) {
         self.method = method

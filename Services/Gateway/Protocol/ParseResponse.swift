@@ -1,7 +1,7 @@
 import HTTPTypes
 import ParseProtocol
 
-/// The response to a `ParseRequest`.
+/// The response of the protocol to a `ParseRequest`, before HTTP. `ResponseWriter` encodes it.
 struct ParseResponse: Sendable {
     var status: Int
     var body: [UInt8]
@@ -13,7 +13,8 @@ struct ParseResponse: Sendable {
     var retryAfterSeconds: Int?
     /// Further headers; they replace default headers such as the content type.
     var headers: HTTPFields = [:]
-    /// Whether all callers of the same kind get the same response until its data changes, as the service said.
+    /// Whether all callers of the same kind get the same response until its data changes, as the service said. The two
+    /// kinds are the master key, and callers without a user.
     var isAlike = false
     /// The encoded form of `headers`, for a page of the storefront that has a tag.
     var page: PageHeads?

@@ -22,8 +22,8 @@ struct QueryOptions: Sendable {
     var explains = false
     /// The response holds objects of the class that this Relation field leads to.
     var redirectKey: String?
-    /// Options that triggers get in the client's form; lists are comma-separated texts.
-    private(set) var told: [String: JSON] = [:]
+    /// Options for `triggerOptions`, as the client sent them; lists are comma-separated texts.
+    private var otherTriggerOptions: [String: JSON] = [:]
 
     init() {}
 
@@ -43,7 +43,7 @@ struct QueryOptions: Sendable {
     init(
         find options: [String: JSON], limitMax: Int, skipMax: Int = .max, mayExplain: Bool = false
     ) throws(ParseError) {
-        // A plan reveals more than the objects, so that the right is checked before the syntax.
+        // A plan reveals more than the objects; therefore the right is checked before the syntax.
         if let explain = options["explain"], !OptionValue.isAbsent(explain), !mayExplain {
             throw ParseError(.operationForbidden, "unauthorized: master key is required for explain")
         }
@@ -57,7 +57,7 @@ struct QueryOptions: Sendable {
             case "count": wantsCount = OptionValue.isSet(value)
             // `trace` requested the server's processing time, which is no longer measured.
             case "trace": break
-            case "hint", "comment": if !value.isNull { told[name] = value }
+            case "hint", "comment": if !value.isNull { otherTriggerOptions[name] = value }
             case "after":
                 guard case .string(let after) = value else {
                     throw ParseError(.invalidQuery, "after must be an objectId or a cursor.")
@@ -91,13 +91,13 @@ struct QueryOptions: Sendable {
             guard !value.isNull else { break }
             let paths = try Self.list(value, name)
             try include.add(paths: paths)
-            told[name] = .string(paths.joined(separator: ","))
+            otherTriggerOptions[name] = .string(paths.joined(separator: ","))
         case "includeAll":
             guard OptionValue.isSet(value) else { break }
             include.includeAll()
-            told[name] = true
+            otherTriggerOptions[name] = true
         case "readPreference", "includeReadPreference", "subqueryReadPreference":
-            if !value.isNull { told[name] = value }
+            if !value.isNull { otherTriggerOptions[name] = value }
         default: return false
         }
         return true
@@ -114,7 +114,7 @@ struct QueryOptions: Sendable {
 
     /// The options for a trigger, besides `where`, order and page.
     var triggerOptions: [String: JSON] {
-        var query = told
+        var query = otherTriggerOptions
         let keys = keysWithIncludeAll.isEmpty ? keys : keysWithIncludeAll
         if !keys.isEmpty { query["keys"] = .string(keys.joined(separator: ",")) }
         if !excludeKeys.isEmpty { query["excludeKeys"] = .string(excludeKeys.joined(separator: ",")) }

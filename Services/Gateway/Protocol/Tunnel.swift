@@ -37,7 +37,7 @@ struct Tunnel: Sendable {
 
     /// Whether `open` would certainly change nothing: the application id is in the headers, the body begins with `{`,
     /// and a POST does not contain `_method`. Decodes nothing.
-    func isUnused(_ request: ParseRequest) -> Bool {
+    func changesNothing(in request: ParseRequest) -> Bool {
         request.credentials.applicationId == applicationId && request.body.first == UInt8(ascii: "{")
             && (request.method != .post || !mayOverrideMethod(request))
     }

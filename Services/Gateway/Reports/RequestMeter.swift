@@ -22,7 +22,7 @@ final class RequestMeter: Sendable {
     private let shards: [Mutexed] = (0..<8).map { _ in Mutexed() }
     private final class Mutexed: Sendable { let shard = Mutex(Shard()) }
 
-    /// Clients choose class names, so that the number of names is limited.
+    /// Clients choose class names, so the number of names is limited.
     private static let classesMax = 256
     /// Lines of one shard between two flushes. A hostile client can vary classes, verbs, SDKs and statuses.
     private static let kindsMax = 2048

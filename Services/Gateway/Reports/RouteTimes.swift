@@ -9,7 +9,7 @@ final class RouteTimes: Sendable {
         let route: String
         /// `2xx`.
         let status: String
-        let row: AnswerTimes.Row
+        let row: ResponseTimes.Row
     }
 
     private static let methods: [ParseRequest.Method] = [.get, .post, .put, .delete]
@@ -18,16 +18,16 @@ final class RouteTimes: Sendable {
     private static let others = ["pages", "none"]
 
     private let names: [(method: String, route: String)]
-    private let places: [ObjectIdentifier: Int]
-    private let times: AnswerTimes
+    private let slots: [ObjectIdentifier: Int]
+    private let times: ResponseTimes
 
     init(_ routes: [Route] = RouteTable.mounted.routes + RouteTable.outside.routes) {
         let others = Self.others.flatMap { name in Self.methods.map { (method: $0.rawValue, route: name) } }
         names = others + routes.map { (method: $0.method.rawValue, route: $0.path) }
-        places = Dictionary(
+        slots = Dictionary(
             routes.enumerated().map { (ObjectIdentifier($1), others.count + $0) },
             uniquingKeysWith: { first, _ in first })
-        times = AnswerTimes(rows: names.count * Self.classes)
+        times = ResponseTimes(rows: names.count * Self.classes)
     }
 
     /// - Parameters:
@@ -39,9 +39,9 @@ final class RouteTimes: Sendable {
         since start: ContinuousClock.Instant, trace: String
     ) {
         let other = (isPage ? 0 : Self.methods.count) + (Self.methods.firstIndex(of: method) ?? 0)
-        let place = route.flatMap { places[ObjectIdentifier($0)] } ?? other
+        let slot = route.flatMap { slots[ObjectIdentifier($0)] } ?? other
         times.record(
-            place * Self.classes + min(max(status / 100, 1), Self.classes) - 1, since: start, trace: trace)
+            slot * Self.classes + min(max(status / 100, 1), Self.classes) - 1, since: start, trace: trace)
     }
 
     /// The counts that are not zero.
@@ -56,7 +56,7 @@ final class RouteTimes: Sendable {
     /// The sum of all routes.
     var json: JSON {
         let parts = parts
-        return AnswerTimes.json(
+        return ResponseTimes.json(
             parts.map(\.row), refused: parts.filter { $0.status == "4xx" }.map(\.row),
             failed: parts.filter { $0.status == "5xx" }.map(\.row))
     }

@@ -20,7 +20,7 @@ struct SentryController: Sendable {
         }
         let reply = try await services.write(
             CrashCalls.envelope, message, documents: [request.body],
-            for: .stranger(request.network), in: request.call)
+            for: .of(network: request.network), in: request.call)
         let answer = try reply.message
         guard answer.status != 200 else { return Self.readable(ParseResponse(body: try reply.document)) }
         return refusal(answer)

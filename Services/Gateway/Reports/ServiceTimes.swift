@@ -25,32 +25,32 @@ final class ServiceTimes: Sendable {
         let service: String
         let kind: String
         let outcome: Outcome
-        let row: AnswerTimes.Row
+        let row: ResponseTimes.Row
     }
 
     private let kinds: [String] = Calls.all.map(\.kind)
-    private let places: [String: Int]
-    private let times: AnswerTimes
+    private let slots: [String: Int]
+    private let times: ResponseTimes
 
     init() {
-        places = Dictionary(kinds.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
-        times = AnswerTimes(rows: kinds.count * Outcome.allCases.count)
+        slots = Dictionary(kinds.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+        times = ResponseTimes(rows: kinds.count * Outcome.allCases.count)
     }
 
-    /// The place of a kind's counts; nil for a kind that no call has.
-    func place(of kind: String) -> Int? { places[kind] }
+    /// The position of a kind's counts; nil for a kind that no call has.
+    func slot(of kind: String) -> Int? { slots[kind] }
 
-    func record(_ outcome: Outcome, at place: Int?, since start: ContinuousClock.Instant) {
-        guard let place else { return }
-        times.record(place * Outcome.allCases.count + outcome.rawValue, since: start)
+    func record(_ outcome: Outcome, at slot: Int?, since start: ContinuousClock.Instant) {
+        guard let slot else { return }
+        times.record(slot * Outcome.allCases.count + outcome.rawValue, since: start)
     }
 
     /// The counts that are not zero.
     var parts: [Part] {
         times.rows.enumerated().compactMap { index, row in
-            let (place, number) = index.quotientAndRemainder(dividingBy: Outcome.allCases.count)
+            let (slot, number) = index.quotientAndRemainder(dividingBy: Outcome.allCases.count)
             guard !row.buckets.isEmpty, let outcome = Outcome(rawValue: number) else { return nil }
-            let kind = kinds[place]
+            let kind = kinds[slot]
             return Part(service: String(kind.prefix { $0 != "." }), kind: kind, outcome: outcome, row: row)
         }
     }
@@ -58,7 +58,7 @@ final class ServiceTimes: Sendable {
     /// The sums of a service's calls among `parts`.
     static func json(of service: String, in parts: [Part]) -> JSON {
         let own = parts.filter { $0.service == service }
-        return AnswerTimes.json(
+        return ResponseTimes.json(
             own.map(\.row), refused: own.filter { $0.outcome == .refused }.map(\.row),
             failed: own.filter { $0.outcome == .failed }.map(\.row))
     }

@@ -11,13 +11,13 @@ final class Guidance: Sendable {
     private let applicationId: String
     /// The headers of the configured client keys, as a list in words.
     private let keyHeaders: String
-    /// As clients see it: `/parse`.
+    /// The mount as clients see it: `/parse`.
     private let mount: String
     private let mountComponents: [Substring]
-    /// As the gateway itself has it.
+    /// The mount in the gateway's own paths. A proxy may show clients another one.
     private let ownMount: String
-    /// Names the page for developers, if it is served.
-    private let more: String
+    /// A sentence that names the page for developers; empty where it is not served.
+    private let developersPageHint: String
 
     init(_ configuration: GatewayConfiguration) {
         applicationId = configuration.applicationId
@@ -26,19 +26,22 @@ final class Guidance: Sendable {
         mount = configuration.publicPath.map { "/\($0)" }.joined()
         mountComponents = configuration.publicPath
         ownMount = configuration.mount.map { "/\($0)" }.joined()
-        more = configuration.servesDashboard ? " The page /developers of this server shows working requests." : ""
+        developersPageHint =
+            configuration.servesDashboard ? " The page /developers of this server shows working requests." : ""
     }
 
     // MARK: - Keys
 
     static let masterKey =
         "This route is for operators: it needs the master key, which no app may contain, or an operator's session."
-    static let otherFiles = "The path of a file names the application id of this server."
+    static let otherFiles = "The path must contain this server's application id: /files/{applicationId}/{name}."
     static let privatePicture = "The file is private. Only public pictures are served in other widths."
     static let fileLink = "The file is private: its URL needs a signature, which expires. Read the object again."
 
     /// The refusal of a request whose application id or keys are wrong.
-    func refusal(ofKeys request: ParseRequest) -> ParseResponse { .forbidden(hint: hint(onKeys: request) + more) }
+    func refusal(ofKeys request: ParseRequest) -> ParseResponse {
+        .forbidden(hint: hint(onKeys: request) + developersPageHint)
+    }
 
     private func hint(onKeys request: ParseRequest) -> String {
         let credentials = request.credentials
@@ -64,20 +67,20 @@ final class Guidance: Sendable {
 
     // MARK: - Routes
 
-    /// The answer at the mount itself.
+    /// The response at the mount itself.
     var atMount: ParseResponse {
         notFound("This is the address of the API, the server URL of an SDK: its routes are below, as \(mount)/health.")
     }
 
-    /// The answer to a request outside of the mount that no route takes.
+    /// The response to a request outside the mount for which there is no route.
     func outside(_ path: [Substring]) -> ParseResponse {
         RouteTable.mounted.methods(of: path).isEmpty
             ? notFound("The API is at \(ownMount).")
-            : notFound("The path lacks the mount: put \(ownMount) in front of it.")
+            : notFound("The path must begin with \(ownMount).")
     }
 
-    /// The answer to a request under the mount that no route takes: 404, as in Parse Server, also when the path has
-    /// routes of other methods.
+    /// The response to a request under the mount for which there is no route: 404, as in Parse Server, also when the
+    /// path has routes of other methods.
     /// - Parameter path: without the mount.
     func noRoute(_ method: ParseRequest.Method, _ path: [Substring]) -> ParseResponse {
         let methods = RouteTable.mounted.methods(of: path)
@@ -89,7 +92,7 @@ final class Guidance: Sendable {
         _ method: ParseRequest.Method, _ methods: [ParseRequest.Method], _ path: [Substring]
     ) -> ParseResponse {
         let names = methods.map(\.rawValue)
-        var text = "This path has no \(method.rawValue), but \(names.joined(separator: ", "))."
+        var text = "This path does not support \(method.rawValue), only \(names.joined(separator: ", "))."
         if path.first == "functions" {
             text += " The parameters of a function are a JSON object in the body."
         } else if method == .post {
@@ -97,7 +100,7 @@ final class Guidance: Sendable {
         } else if let longer = RouteTable.mounted.continued(path, method) {
             text += " \(method.rawValue) is for \(mount)\(longer.path)."
         }
-        var answer = ParseResponse(status: 404, ParseError(.commandUnavailable, text + more).body)
+        var answer = ParseResponse(status: 404, ParseError(.commandUnavailable, text + developersPageHint).body)
         answer.headers[.allow] = names.joined(separator: ", ")
         return answer
     }
@@ -106,10 +109,13 @@ final class Guidance: Sendable {
         let table = RouteTable.mounted
         for doubled in [mountComponents, ["1"]] where !doubled.isEmpty && path.starts(with: doubled) {
             guard table.methods(of: Array(path.dropFirst(doubled.count))).isEmpty else {
-                return "The path has the mount twice: the server URL already ends with it."
+                return
+                    "The server URL already ends with \(mount): leave /\(doubled.joined(separator: "/")) out of the path."
             }
         }
-        if let longer = table.continued(path) { return "The path lacks its last part: \(mount)\(longer.path)." }
+        if let longer = table.continued(path) {
+            return "The path needs one more part: \(mount)\(longer.path)."
+        }
         if let first = path.first {
             if let known = table.firstComponents.first(where: { $0 != first && $0 == first.lowercased() }) {
                 return "Paths are case-sensitive: this one begins with \(mount)/\(known)."
@@ -123,19 +129,20 @@ final class Guidance: Sendable {
 
     private func notFound(_ sentence: String) -> ParseResponse {
         ParseResponse(
-            status: 404, ParseError(.commandUnavailable, "\(ParseRouter.noRoute.message) \(sentence)\(more)").body)
+            status: 404,
+            ParseError(.commandUnavailable, "\(ParseRouter.noRoute.message) \(sentence)\(developersPageHint)").body)
     }
 
     // MARK: - Errors
 
-    /// The answer with the sentence for its error, if the table has one.
+    /// The response with the sentence for its error, if the table has one.
     func completed(_ answer: ParseResponse, to request: ParseRequest) -> ParseResponse {
         guard let error = answer.error else { return answer }
         var body = error.body
-        if let addition = sentence(on: error, of: request) {
-            body["error"] = .string("\(error.message) \(addition)")
-        } else if let advice = hint(on: error) {
-            body["hint"] = .string(advice)
+        if let sentence = sentence(on: error, of: request) {
+            body["error"] = .string("\(error.message) \(sentence)")
+        } else if let hint = hint(on: error) {
+            body["hint"] = .string(hint)
         } else {
             return answer
         }
@@ -144,7 +151,7 @@ final class Guidance: Sendable {
         return answer
     }
 
-    /// For a text of Satchel's own.
+    /// A sentence to append to an error text that Satchel chose.
     private func sentence(on error: ParseError, of request: ParseRequest) -> String? {
         guard error.code == .invalidJSON else { return nil }
         switch error.message {
@@ -160,7 +167,7 @@ final class Guidance: Sendable {
         }
     }
 
-    /// For a text that the protocol fixes.
+    /// A sentence for the member `hint`, beside an error text that the protocol fixes.
     private func hint(on error: ParseError) -> String? {
         switch error.code {
         case .operationForbidden where error.message.hasPrefix("This user is not allowed to access non-existent class"):
@@ -175,7 +182,7 @@ final class Guidance: Sendable {
         case .invalidQuery where error.message == "Improper encode of parameter":
             "A read of one object takes keys, excludeKeys and include; other options are for a query of the class."
         case .invalidSessionToken where error.message == ParseError.invalidSession.message:
-            "The session has ended, or the request has none: sign in, and send the answer's sessionToken."
+            "The session has ended, or the request has none: sign in, and send the sessionToken of the response."
         default: nil
         }
     }

@@ -10,7 +10,7 @@ import ParseProtocol
 final class ParseRouter: Sendable {
     let configuration: GatewayConfiguration
     let mount: Mount
-    /// The mount's first component; nil when a page may begin with the same.
+    /// The first component of the mount; nil when the path of a page may begin with the same component.
     private let mountFolder: Substring?
     let tunnel: Tunnel
     let guidance: Guidance
@@ -40,8 +40,8 @@ final class ParseRouter: Sendable {
         self.logger = logger
     }
 
-    /// Whether a path is certainly of the mount, and so of no page: one comparison, cheaper than asking the pages.
-    func isOfMount(_ path: [Substring]) -> Bool { mountFolder.map { path.first == $0 } ?? false }
+    /// Whether a path certainly begins with the mount, and so belongs to no page. One comparison.
+    func beginsWithMount(_ path: [Substring]) -> Bool { mountFolder.map { path.first == $0 } ?? false }
 
     // MARK: - Routes
 
@@ -120,8 +120,8 @@ final class ParseRouter: Sendable {
         request.method == .post && (request.path == ["users"] || request.path == ["classes", "_User"])
     }
 
-    /// Whether the request signs in, so that its session does not count.
-    static func signsIn(_ request: ParseRequest) -> Bool {
+    /// Whether the route ignores the session token, as sign-in and sign-up do. Rate limits then count by address alone.
+    static func ignoresSession(_ request: ParseRequest) -> Bool {
         RouteTable.mounted.route(request.method, request.path)?.ignoresSession ?? false
     }
 
@@ -150,7 +150,7 @@ final class ParseRouter: Sendable {
     // MARK: - Cloud code
 
     /// Answers a request of cloud code. The code needs no keys, and its requests count for no rate limit: the client's
-    /// call of the code did. Never throws: every error is an answer.
+    /// call of the code did. Never throws: an error is in the response.
     /// - Parameters:
     ///   - request: with the mount in its path.
     ///   - isMaster: whether the code used the master key; else the caller is the user of the request's session token,
@@ -159,7 +159,7 @@ final class ParseRouter: Sendable {
         guard let path = mount.stripped(from: request.path) else { return response(to: Self.noRoute) }
         var request = request
         request.path = path
-        var client = Principal.stranger(request.network)
+        var client = Principal.of(network: request.network)
         client.master = isMaster
         if let id = request.credentials.installationId { client.installationID = id }
         let route = RouteTable.mounted.route(request.method, path)

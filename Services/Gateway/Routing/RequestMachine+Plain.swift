@@ -1,7 +1,7 @@
 import Messages
 import ParseProtocol
 
-/// The route stage. It answers a plain request: one that the read cache or one message to one service answers. It
+/// The route stage. It answers plain requests: the read cache, or one message to one service, is enough for them. It
 /// leaves every other request to the route's handler in a task.
 extension RequestMachine {
     /// Answers a plain request of a client, or asks the service. Nil for every other request.
@@ -35,7 +35,7 @@ extension RequestMachine {
         request.path.count == 2 && request.path[0] == "users" && request.path[1] == "me"
     }
 
-    /// The caller's own account, if it is in the cache.
+    /// Answers with the caller's own account, if it is in the cache.
     private mutating func plainAccount() -> Action? {
         guard let look = router.controllers.objects.cache?.lookAccount(request, principal) else { return nil }
         if case .found(let answer) = look { return .respond(answer) }
@@ -43,40 +43,40 @@ extension RequestMachine {
         return nil
     }
 
-    /// A read of one class without triggers, includes, sub-queries or fields of other classes.
+    /// Answers a read that needs no trigger, include, sub-query or field of another class; nil for any other.
     private mutating func plainRead() -> Action? {
-        guard let className, router.hooks.areNone(HookedRead.triggers, on: className) else { return nil }
+        guard let className, router.hooks.hasNoTriggers(HookedRead.triggers, on: className) else { return nil }
         let objectId = request.path.count == 3 ? String(request.path[2]) : nil
         switch router.controllers.objects.oneMessage(for: className, objectId, request, principal) {
         case .cached(let answer): return .respond(answer)
-        case .ask(let message, let missing): return ask(.object(missing), message)
+        case .ask(let message, let missing): return ask(.read(missing), message)
         case .more(let read):
             prepared(read)
             return nil
         }
     }
 
-    /// The download of a whole public file.
+    /// Starts the download of a whole public file; nil for any other request.
     mutating func plainDownload() -> Action? {
         guard request.method == .get, !request.isHead, request.path.first == "files", request.credentials.context == nil
         else { return nil }
-        switch router.controllers.files.begin(request.path, request.headers, request.requestId) {
-        case .answer(let answer): return .respond(answer)
-        case .question(let message, let look): return ask(.file(message, look), .file(message))
+        switch router.controllers.files.startDownload(request.path, request.headers, request.requestId) {
+        case .cached(let answer): return .respond(answer)
+        case .ask(let message, let look): return ask(.file(message, look), .file(message))
         case nil: return nil
         }
     }
 
     // MARK: - Changes
 
-    /// A create or an update of one object.
+    /// Sends a create or an update of one object; nil for any other request.
     private mutating func plainChange(of className: String) -> Action? {
         let isCreate = request.method == .post
         guard request.path.count == (isCreate ? 2 : 3) else { return nil }
-        guard router.hooks.areNone(HookedWrite.triggers, on: className) else {
+        guard router.hooks.hasNoTriggers(HookedWrite.triggers, on: className) else {
             guard !isInTask else { return nil }
-            // The task of a create decodes little when only cloud code has triggers. The task of an update decodes the
-            // stored object, and that of a webhook an answer that may be large.
+            // A create whose triggers are all cloud code decodes little, so its task may run on the event loop. The
+            // task of an update decodes the stored object, and that of a webhook a response that may be large.
             return .needsTask(onLoop: isCreate && router.hooks.hasNoWebhook(HookedWrite.triggers, on: className))
         }
         let change = ObjectsController.change(
@@ -94,17 +94,18 @@ extension RequestMachine {
 
     // MARK: - Replies
 
-    /// The action after a reply. A read that needs more room goes on in its route's handler.
+    /// The action after a service's reply. When a page is larger than the message allowed, the route's handler reads it
+    /// again.
     mutating func outcome(of pending: Pending, _ result: ServiceResult) -> Action {
         switch (pending, result) {
-        case (.object(let missing), .document(let body, let alike, let everybody)):
+        case (.read(let missing), .document(let body, let alike, let everybody)):
             return .respond(
                 router.controllers.objects.answer(body, to: missing, alike: alike, everybody: everybody))
-        case (.object(let missing), .tooLarge(let needed)):
+        case (.read(let missing), .tooLarge(let needed)):
             prepared(PreparedRead(missing.map { ReadCache.Look.missing($0) } ?? .unfit, bytesNeeded: needed))
             return next()
         case (.file(let message, let look), .file(let file, let part)):
-            return .respond(router.controllers.files.answer(toPlain: message, look, file, part, request.requestId))
+            return .respond(router.controllers.files.wholeFile(message, look, file, part, request.requestId))
         case (.file, .failure(let error)) where error.code == .objectNotFound:
             return .respond(FilesController.notFound)
         case (.change(let change), .written(let reply)):
@@ -122,8 +123,8 @@ extension RequestMachine {
 
 /// The parts of a read that the route stage and the handlers share.
 extension ObjectsController {
-    /// How a read of a class without triggers begins.
-    enum Beginning {
+    /// How a read of a class without triggers is answered.
+    enum ReadStart {
         case cached(ParseResponse)
         /// One message to one service is enough.
         case ask(ServiceMessage, ReadCache.Missing?)
@@ -134,7 +135,7 @@ extension ObjectsController {
     /// - Parameter objectId: nil for a query.
     func oneMessage(
         for className: String, _ objectId: String?, _ request: ParseRequest, _ principal: Principal
-    ) -> Beginning {
+    ) -> ReadStart {
         let look = cache?.look(className, objectId, request, principal) ?? .unfit
         if case .found(let answer) = look { return .cached(answer) }
         let options = try? self.options(of: request, isGet: objectId != nil)
@@ -144,7 +145,7 @@ extension ObjectsController {
         return .ask(message, look.miss)
     }
 
-    /// The message to the service; nil when the answer takes more than one message.
+    /// The message to the service; nil when the response takes more than one message.
     private static func oneMessage(
         _ options: QueryOptions, _ className: String, _ objectId: String?
     ) -> ServiceMessage? {
@@ -165,7 +166,7 @@ extension ObjectsController {
             find: options, limitMax: configuration.limitMax, skipMax: configuration.skipMax, mayExplain: mayExplain)
     }
 
-    /// The response to a read that the service alone answered. It is cached when other callers get the same.
+    /// The response to a read that took one message. It is cached when other callers get the same.
     func answer(_ body: [UInt8], to missing: ReadCache.Missing?, alike: Bool, everybody: Bool) -> ParseResponse {
         guard let missing, let cache else { return ParseResponse(body: body) }
         return cache.answer(body, to: missing, alike: alike, everybody: everybody)
@@ -182,13 +183,13 @@ extension ObjectsController {
     }
 }
 
-/// The state of a read before its route's handler begins: the result of the cache look-up, the decoded options, and the
-/// room that the answer needs.
+/// The state of a read before its route's handler runs: the result of the cache look-up, the decoded options, and the
+/// size of the reply.
 final class PreparedRead: Sendable {
     let look: ReadCache.Look
     /// Nil when they are still to be decoded.
     let options: QueryOptions?
-    /// The size of the answer in bytes as the service estimates it; 0 when the service was not asked.
+    /// The size of the reply in bytes as the service estimates it; 0 when the service was not asked.
     let bytesNeeded: Int
 
     init(_ look: ReadCache.Look, options: QueryOptions? = nil, bytesNeeded: Int = 0) {

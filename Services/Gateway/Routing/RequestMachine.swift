@@ -2,8 +2,8 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// The stages of a request between HTTP and its response, without I/O: page, mount, open (a route without keys),
-/// tunnel, keys, session, admission, viewer, once, route.
+/// The stages of a request between HTTP and its response, without I/O: page, mount, keyless (a route without keys),
+/// tunnel, keys, session, admission, viewer, deduplication, route.
 ///
 /// A driver calls `next()` and carries out the action. The event loop drives the machine of a small request. When
 /// `next()` returns `needsTask`, `HTTPFront.complete` continues the same machine in a task. `HTTPFront.response` drives
@@ -12,7 +12,7 @@ struct RequestMachine: Sendable {
     enum Action: Sendable {
         /// The request ends with this response.
         case respond(ParseResponse)
-        /// One message to a service, whose reply goes to `resume(with:)`.
+        /// Send one message to a service, and pass the reply to `resume(with:)`.
         case ask(ServiceMessage)
         /// The next stage waits, or takes too long for an event loop.
         /// - onLoop: the task may run on the event loop's thread, because it decodes little and its waiting blocks no
@@ -23,19 +23,19 @@ struct RequestMachine: Sendable {
     }
 
     enum Step: Sendable {
-        /// A page for people, whose files have to be fetched first.
+        /// A page of the dashboard or for developers, whose files `web` must send first.
         case page(WebSite)
-        /// A page for shoppers, which is not in the cache.
-        /// - refusal: the reason why the page is not made, which a page shows.
+        /// A page of the storefront, which is not in the cache.
+        /// - refusal: why the request gets an error page instead.
         indirect case storefront(StorefrontController, refusal: ParseResponse?)
         /// Look up the session of the admitted client; then `signedIn(_:)`.
         case signIn
         /// Look up the user whose view an operator wants; then `viewed(by:)`.
         case view
-        /// Store the request id, so that the request runs once; then `claimed(_:)`.
+        /// Store the request id, so that the request does not run again; then `claimed(_:)`.
         case claim(String)
-        /// Find the stored answer, or claim the write; then `began(_:_:)`.
-        case begin(KeyedWrite)
+        /// Find the stored response of the write, or claim its key; then `keyClaimed(_:_:)`.
+        case claimKey(KeyedWrite)
         /// The page for a link that leads nowhere.
         case brokenLink
         /// The handler of the request's route.
@@ -44,7 +44,7 @@ struct RequestMachine: Sendable {
 
     /// The next stage.
     private enum State: Sendable {
-        case page, mount, open, brokenLink, tunnel, keys, session, admission, viewer, once, route
+        case page, mount, keyless, brokenLink, tunnel, keys, session, admission, viewer, deduplication, route
         /// The route's handler has to run.
         case handler
         /// A service has to reply to the pending message.
@@ -55,7 +55,7 @@ struct RequestMachine: Sendable {
 
     /// What the machine does with the reply that it waits for.
     enum Pending: Sendable {
-        case object(ReadCache.Missing?)
+        case read(ReadCache.Missing?)
         case file(FileRequest, FileCache.Look)
         case change(Change)
         case event
@@ -70,12 +70,12 @@ struct RequestMachine: Sendable {
     /// The request id that is stored for this request.
     private(set) var claimedId: String?
     /// The write with an `Idempotency-Key` that this request carries out.
-    private(set) var write: KeyedWrite?
+    private(set) var keyedWrite: KeyedWrite?
     private(set) var isInTask = false
     private var state = State.page
     private var pending: Pending?
     private var refusal: ParseResponse?
-    /// The rate limit has counted a request for a page of the storefront, and the cache was asked.
+    /// The rate limit has counted the request for a page of the storefront, and the cache was searched.
     private var hasLookedForPage = false
 
     /// - Parameter request: with the mount in its path. Its body may follow.
@@ -85,7 +85,7 @@ struct RequestMachine: Sendable {
         refusal = nil
     }
 
-    /// A request that is not one of the protocol.
+    /// A machine that only returns `response`, for a head that the gateway cannot parse.
     init(_ router: ParseRouter, refusing requestId: String, with response: ParseResponse) {
         self.router = router
         request = ParseRequest(method: .get, path: [], call: CallContext(trace: requestId), clientAddress: nil)
@@ -95,7 +95,7 @@ struct RequestMachine: Sendable {
 
     // MARK: - Events
 
-    /// The body is complete. To be called before the first `next()`.
+    /// The body is complete. Call it before the first `next()`.
     /// - Parameter isFile: whether the body is a file; else it is text, and loses its byte order mark.
     mutating func received(_ body: [UInt8], isFile: Bool = false) {
         let hasMark = !isFile && body.starts(with: Self.byteOrderMark)
@@ -105,8 +105,8 @@ struct RequestMachine: Sendable {
     /// Windows clients begin UTF-8 texts with it.
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
-    /// The memory of the request's answers. To be called before the first `next()`.
-    mutating func counts(answersIn hold: ByteHold) { request.call.hold = hold }
+    /// Sets the request's share of the memory for large responses. Call it before the first `next()`.
+    mutating func setHold(_ hold: ByteHold) { request.call.hold = hold }
 
     /// Whether the request is at its first stage, where pages are answered.
     var isAtPage: Bool { state == .page }
@@ -114,9 +114,9 @@ struct RequestMachine: Sendable {
     /// Whether the request ends without any stage.
     var isRefused: Bool { refusal != nil }
 
-    /// A stage before the body refused the request.
+    /// Stores the path for the statistics, after `HTTPFront` refused a large body.
     /// - Parameter path: under the mount.
-    mutating func refused(at path: [Substring]) {
+    mutating func recordRefusal(at path: [Substring]) {
         request.path = path
         request.isCounted = true
     }
@@ -137,7 +137,7 @@ struct RequestMachine: Sendable {
     /// The user whose view the operator wants was looked up.
     mutating func viewed(by viewer: Viewer?) -> Action {
         request.viewer = viewer
-        state = .once
+        state = .deduplication
         return next()
     }
 
@@ -148,9 +148,9 @@ struct RequestMachine: Sendable {
         return next()
     }
 
-    /// The write is claimed.
-    mutating func began(_ write: KeyedWrite, _ keys: WriteKeys) -> Action {
-        self.write = write
+    /// The key of the write is claimed.
+    mutating func keyClaimed(_ write: KeyedWrite, _ keys: WriteKeys) -> Action {
+        keyedWrite = write
         request.call.keys = keys
         state = .route
         return next()
@@ -171,7 +171,7 @@ struct RequestMachine: Sendable {
         return .ask(message)
     }
 
-    /// Keeps what is known of a read for its route's handler.
+    /// Stores the prepared part of a read for its route's handler.
     mutating func prepared(_ read: PreparedRead) { request.prepared = read }
 
     // MARK: - Stages
@@ -193,13 +193,13 @@ struct RequestMachine: Sendable {
         switch state {
         case .page: return page()
         case .mount: return mount()
-        case .open: return open()
+        case .keyless: return keyless()
         case .tunnel: return try tunnel()
         case .keys: return keys()
         case .session: return session()
         case .admission: return admission()
         case .viewer: return viewer()
-        case .once: return try once()
+        case .deduplication: return try deduplication()
         case .route:
             state = .handler
             return plain()
@@ -209,9 +209,9 @@ struct RequestMachine: Sendable {
         }
     }
 
-    /// Pages for people, which are outside the mount and need no keys.
+    /// The pages of the storefront, the dashboard and for developers. They are outside the mount and need no keys.
     private mutating func page() -> Action? {
-        guard !router.isOfMount(request.path) else {
+        guard !router.beginsWithMount(request.path) else {
             state = .mount
             return nil
         }
@@ -219,7 +219,7 @@ struct RequestMachine: Sendable {
             if !hasLookedForPage {
                 hasLookedForPage = true
                 refusal = router.admission.refusal(byAddress: request, nil)
-                if refusal == nil, let page = shop.kept(request, router) { return .respond(page) }
+                if refusal == nil, let page = shop.cachedPage(for: request, router) { return .respond(page) }
             }
             return isInTask ? .perform(.storefront(shop, refusal: refusal)) : .needsTask(onLoop: false)
         }
@@ -236,7 +236,7 @@ struct RequestMachine: Sendable {
         guard let path = router.mount.stripped(from: request.path) else {
             route = RouteTable.outside.route(request.method, request.path)
             guard route != nil else { return .respond(router.guidance.outside(request.path)) }
-            principal = .stranger(request.network)
+            principal = .of(network: request.network)
             state = .handler
             return nil
         }
@@ -245,8 +245,8 @@ struct RequestMachine: Sendable {
             return .respond(router.admission.refusal(byAddress: request, nil) ?? router.guidance.atMount)
         }
         route = RouteTable.mounted.route(request.method, path)
-        guard !RouteTable.isOpen(path, route) else {
-            state = .open
+        guard !RouteTable.needsNoKeys(path, route) else {
+            state = .keyless
             return nil
         }
         request.isCounted = true
@@ -254,8 +254,8 @@ struct RequestMachine: Sendable {
         return nil
     }
 
-    /// A route that needs no keys. Load balancers and payment providers do not count for rate limits.
-    private mutating func open() -> Action? {
+    /// A route that needs no keys. Rate limits do not count the requests of load balancers and payment providers.
+    private mutating func keyless() -> Action? {
         if route?.access != .anyone { route = nil }
         if route?.tag != .system, let refusal = router.admission.refusal(byAddress: request, nil) {
             return .respond(refusal)
@@ -266,14 +266,15 @@ struct RequestMachine: Sendable {
         }
         state = .handler
         if let action = plainDownload() { return action }
-        principal = .stranger(request.network)
+        principal = .of(network: request.network)
         return nil
     }
 
     /// Takes credentials and method out of a body that carries them.
     private mutating func tunnel() throws(ParseError) -> Action? {
-        let isUntunnelled = request.body.isEmpty ? request.method != .post : router.tunnel.isUnused(request)
-        if !isUntunnelled {
+        // `open` finds nothing in an empty POST, which is too rare for a rule of its own.
+        let mayBeTunnelled = request.body.isEmpty ? request.method == .post : !router.tunnel.changesNothing(in: request)
+        if mayBeTunnelled {
             guard isInTask else { return .needsTask(onLoop: false) }
             if try router.tunnel.open(&request) { route = RouteTable.mounted.route(request.method, request.path) }
         }
@@ -281,7 +282,7 @@ struct RequestMachine: Sendable {
         return nil
     }
 
-    /// The keys identify the app, and the operator. Requests with wrong keys count for rate limits, too.
+    /// The keys identify the app, and the operator. Rate limits count requests with wrong keys, too.
     private mutating func keys() -> Action? {
         let admitted = router.principals.admit(request)
         if let refusal = router.admission.refusal(byAddress: request, admitted) { return .respond(refusal) }
@@ -294,10 +295,10 @@ struct RequestMachine: Sendable {
     /// The session identifies the user.
     private mutating func session() -> Action? {
         if route?.ignoresSession != true {
-            guard let known = router.principals.known(principal, request.credentials) else {
+            guard let cached = router.principals.cachedSignIn(principal, request.credentials) else {
                 return isInTask ? .perform(.signIn) : .needsTask(onLoop: false)
             }
-            principal = known
+            principal = cached
         }
         state = .admission
         return nil
@@ -313,25 +314,27 @@ struct RequestMachine: Sendable {
     /// An operator may read objects as another user.
     private mutating func viewer() -> Action? {
         if request.credentials.asUser != nil { return isInTask ? .perform(.view) : .needsTask(onLoop: false) }
-        state = .once
+        state = .deduplication
         return nil
     }
 
-    /// A request whose id or key was here before does not run again. With a key the id does not count.
-    private mutating func once() throws(ParseError) -> Action? {
+    /// Stops a repeated request. Its `Idempotency-Key` identifies it, or without one its `X-Parse-Request-Id`.
+    private mutating func deduplication() throws(ParseError) -> Action? {
         if router.admission.mayBeKeyed(request) {
             guard isInTask else { return .needsTask(onLoop: false) }
-            if let write = try router.admission.write(request, principal) { return .perform(.begin(write)) }
+            if let write = try router.admission.keyedWrite(of: request, for: principal) {
+                return .perform(.claimKey(write))
+            }
         }
-        if router.admission.mayBeOnce(request) {
+        if router.admission.mayHaveRequestId(request) {
             guard isInTask else { return .needsTask(onLoop: false) }
-            if let id = try router.admission.onceId(of: request) { return .perform(.claim(id)) }
+            if let id = try router.admission.deduplicationKey(of: request) { return .perform(.claim(id)) }
         }
         state = .route
         return nil
     }
 
-    /// Everything else is for the route's handler.
+    /// Checks the route, and returns the step that runs its handler.
     private func handler() throws(ParseError) -> Action {
         guard isInTask else { return .needsTask(onLoop: false) }
         switch try router.call(request, route, principal) {

@@ -23,8 +23,8 @@ final class Route: Sendable {
     let ignoresSession: Bool
     /// Nil for a route of the protocol that Satchel does not have: it answers with an error.
     let handler: Handler?
-    /// The positions of the components in braces.
-    private let places: [(name: String, place: Int)]
+    /// The components in braces.
+    private let parameters: [(name: String, index: Int)]
 
     convenience init(
         _ method: ParseRequest.Method, _ path: String, _ tag: Tag, _ id: String, _ summary: String,
@@ -53,13 +53,13 @@ final class Route: Sendable {
         self.access = access
         self.ignoresSession = ignoresSession
         self.handler = handler
-        places = path.split(separator: "/").enumerated().compactMap { place, part in
-            part.first == "{" ? (String(part.dropFirst().dropLast()), place) : nil
+        parameters = path.split(separator: "/").enumerated().compactMap { index, part in
+            part.first == "{" ? (String(part.dropFirst().dropLast()), index) : nil
         }
     }
 
-    /// The position of the component in braces; nil when no component has that name.
-    func place(of name: String) -> Int? { places.first { $0.name == name }?.place }
+    /// The index of the component in braces; nil when no component has that name.
+    func index(of name: String) -> Int? { parameters.first { $0.name == name }?.index }
 
     /// The groups of clients that may call a route. The services check the rights to objects.
     enum Access: Sendable, Equatable {
@@ -112,7 +112,7 @@ struct RouteCall: Sendable {
 
     /// The component of the request's path at the route's `{name}`; empty when the route has none of that name.
     subscript(_ name: String) -> String {
-        guard let place = route.place(of: name), place < request.path.count else { return "" }
-        return String(request.path[place])
+        guard let index = route.index(of: name), index < request.path.count else { return "" }
+        return String(request.path[index])
     }
 }

@@ -37,18 +37,18 @@ struct RouteTable: Sendable {
     func route(_ method: ParseRequest.Method, _ path: [Substring]) -> Route? {
         guard let first = path.first, let candidates = entries[first] else { return nil }
         // By index: a loop over the entries would copy each of them.
-        let place = candidates.indices.first {
+        let index = candidates.indices.first {
             candidates[$0].route.method == method && candidates[$0].matches(path)
         }
-        return place.map { candidates[$0].route }
+        return index.map { candidates[$0].route }
     }
 
-    /// Whether a request needs no keys. Below `apps` are the links in mails: people open them without keys, and a page
-    /// answers a wrong link.
+    /// Whether a request needs no keys. Below `apps` are the links in mails: people open them without keys, and a wrong
+    /// link leads to a page.
     /// - Parameters:
     ///   - path: under the mount.
     ///   - route: of this path; nil where there is none.
-    static func isOpen(_ path: [Substring], _ route: Route?) -> Bool {
+    static func needsNoKeys(_ path: [Substring], _ route: Route?) -> Bool {
         route?.access == .anyone || path.first == "apps"
     }
 
@@ -73,12 +73,12 @@ struct RouteTable: Sendable {
     /// The first components of all paths.
     var firstComponents: [Substring] { Array(entries.keys) }
 
-    /// Everything under the mount.
+    /// The routes under the mount.
     static let mounted = RouteTable(
-        // The configuration comes first: its path begins like the paths of classes.
+        // `Route.config` comes first: its `/classes/_GlobalConfig` precedes `/classes/{className}`.
         Route.config + Route.objects + Route.accounts + Route.files + Route.cloud + Route.hooks + Route.push
             + Route.schemas + Route.moves + Route.system + Route.operations + Route.pages)
 
-    /// Everything beside the mount.
+    /// The routes outside the mount, apart from pages.
     static let outside = RouteTable(Route.crashReports + [Route.metrics])
 }

@@ -20,8 +20,9 @@ enum ServiceMessage: Sendable {
 
 /// The reply to a `ServiceMessage`.
 enum ServiceResult: Sendable {
-    /// - alike: whether all callers of this caller's kind get this reply: the master key, or callers without a user.
-    /// - everybody: with `alike`, whether every caller but the master key gets it.
+    /// - alike: whether all callers of the same kind get this reply. The two kinds are the master key, and callers
+    ///   without a user.
+    /// - everybody: whether every caller but the master key gets it. Has a meaning only with `alike`.
     case document([UInt8], alike: Bool, everybody: Bool)
     /// The page is larger than the message allowed; it needs so many bytes.
     case tooLarge(needed: Int)
@@ -33,8 +34,8 @@ enum ServiceResult: Sendable {
 }
 
 extension ServiceClient {
-    /// Sends the message. `broker.wake` has to follow.
-    /// - Parameter completion: called once, on the broker's thread or at once, so that it must only hand over.
+    /// Sends the message, and does not wake the broker: the caller then calls `broker.wake`.
+    /// - Parameter completion: called once, on the broker's thread or before this method returns. It must not block.
     func ask(
         _ message: ServiceMessage, for principal: Principal, in context: CallContext,
         completion: @escaping @Sendable (ServiceResult) -> Void
@@ -47,7 +48,7 @@ extension ServiceClient {
             }
         case .find(var message):
             let calls = ServiceDirectory.calls(ofClass: message.className)
-            if let hold = context.hold { message.answerBytesMax = UInt32(AnswerRoom(for: hold).bytesMax) }
+            if let hold = context.hold { message.answerBytesMax = UInt32(ReplySizeLimit(for: hold).bytesMax) }
             ask(calls.find, message, for: principal, in: context) {
                 completion(Self.documentAnswer($0) { ($0.alike, $0.everybody, needed: Int($0.bytesNeeded)) })
             }
@@ -71,7 +72,7 @@ extension ServiceClient {
     func reply(
         to message: ServiceMessage, for principal: Principal, in context: CallContext
     ) async -> ServiceResult {
-        // Nobody waits for the response to a read. A change marks its hold before it is sent.
+        // The client has gone, so no read is sent. `ask` marks the hold of a change before it sends the change.
         if !message.isChange, context.hold?.isAbandoned == true { return .failure(ParseError(.abandoned)) }
         if context.budget?.isSpent == true { return .failure(ParseError(.budgetSpent)) }
         return await withCheckedContinuation { continuation in

@@ -4,7 +4,7 @@ import Outbound
 import ParseProtocol
 import Synchronization
 
-/// The shadow mode: sends a sample of the reads that Satchel answered to the old server, and counts where its answers
+/// The shadow mode: sends a sample of the reads that Satchel answered to the old server, and counts where its responses
 /// differ. No request waits for it.
 final class Shadow: Sendable {
     private struct State {
@@ -25,7 +25,7 @@ final class Shadow: Sendable {
 
     private static let runningMax = 4
     private static let waitingMax = 64
-    /// Bytes of the answers of waiting reads.
+    /// Bytes of the responses of waiting reads.
     private static let waitingBytesMax = 4 << 20
     private static let timeout = Duration.seconds(5)
     /// Between two lines of the log.
@@ -56,7 +56,7 @@ final class Shadow: Sendable {
 
     // MARK: - Reads
 
-    /// Takes a sample of the answered requests. Copies no answer and does not block.
+    /// Takes a sample of the answered requests. Copies no response and does not block.
     func offer(_ machine: RequestMachine, _ answer: ParseResponse) {
         guard answer.status == 200, machine.request.method == .get, Double.random(in: 0..<1) < settings.share,
             let read = ShadowRead(machine.request, machine.principal, answer, settings, limitMax: limitMax)

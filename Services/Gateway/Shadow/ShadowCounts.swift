@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// The result of comparing the answers of both servers about one class: numbers and some ids, never values.
+/// The result of comparing the responses of both servers about one class: numbers and some ids, never values.
 package struct ShadowCounts: Sendable {
     /// The values of one field.
     package struct Field: Sendable {
@@ -17,7 +17,7 @@ package struct ShadowCounts: Sendable {
     private enum Verdict { case equal, different, missingHere, missingThere }
 
     package var reads = 1
-    /// Queries with `order` whose answers have the same objects in another order.
+    /// Queries with `order` whose responses have the same objects in another order.
     package var otherOrder = 0
     /// Queries with another `count`.
     package var otherCount = 0
@@ -30,9 +30,9 @@ package struct ShadowCounts: Sendable {
     private static let fieldsMax = 1000
     package static let otherFields = "*"
 
-    /// Compares two answers to a question.
+    /// Compares two responses to a question.
     /// - Parameter there: the old server's; null when it does not have the object.
-    /// - Returns: nil when one of them is no answer to the question.
+    /// - Returns: nil when one of them is no response to the question.
     package init?(_ question: ShadowQuestion, here: JSON, there: JSON) {
         guard let ours = Answer(here, question), let theirs = Answer(there, question) else { return nil }
         if ours.count != theirs.count { otherCount = 1 }
@@ -58,7 +58,7 @@ package struct ShadowCounts: Sendable {
 
     package var differences: Int { fields.values.reduce(otherOrder + otherCount) { $0 + $1.differences } }
 
-    /// Whether neither answer shows that the class exists.
+    /// Whether neither response shows that the class exists.
     var isEmpty: Bool { fields.isEmpty && differences == 0 && excused.isEmpty }
 
     mutating func add(_ other: ShadowCounts) {
@@ -131,7 +131,7 @@ package struct ShadowCounts: Sendable {
         case (.object(let ours), .object(let theirs)):
             if one == other { return true }
             if one.wireType == "File", other.wireType == "File" {
-                // Most answers here get their URLs later.
+                // Most responses here get their URLs later.
                 if one["url"] != nil, other["url"] != nil { rules.insert(.fileURL) }
                 return one["name"] == other["name"]
             }
@@ -179,7 +179,7 @@ package struct ShadowCounts: Sendable {
         fields[name] = field
     }
 
-    /// The objects of an answer.
+    /// The objects of a response.
     private struct Answer {
         var ids: [String] = []
         var objects: [String: [String: JSON]] = [:]

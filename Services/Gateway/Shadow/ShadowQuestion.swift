@@ -1,4 +1,4 @@
-/// A sampled read, as far as the comparison of its answers needs it.
+/// A sampled read, as far as the comparison of its responses needs it.
 package struct ShadowQuestion: Sendable {
     package let className: String
     /// Nil for a query.
@@ -6,7 +6,7 @@ package struct ShadowQuestion: Sendable {
     /// Whether the query has an `order`.
     package let isOrdered: Bool
     package let skip: Int
-    /// The largest number of objects in the answer.
+    /// The largest number of objects in the response.
     package let limit: Int
 
     package init(

@@ -3,7 +3,7 @@ import Messages
 import NIOCore
 import ParseProtocol
 
-/// A sampled read with Satchel's answer.
+/// A sampled read with Satchel's response.
 struct ShadowRead: Sendable {
     let question: ShadowQuestion
     /// Path under the mount with the query string.
@@ -11,7 +11,7 @@ struct ShadowRead: Sendable {
     let headers: [(name: String, value: String)]
     private let answer: ParseResponse
 
-    /// Bytes of either server's answer.
+    /// Bytes of either server's response.
     static let answerBytesMax = 1 << 20
 
     /// Marks the requests of the shadow mode, which are not sampled: two suites may shadow each other.
@@ -77,6 +77,6 @@ struct ShadowRead: Sendable {
 
     var answerBytes: Int { answer.bodyBytes }
 
-    /// A copy of Satchel's answer.
+    /// A copy of Satchel's response.
     var answerBody: [UInt8] { answer.final.map { Array($0.buffer.readableBytesView) } ?? answer.body }
 }

@@ -4,7 +4,7 @@ import ParseProtocol
 struct ShadowTally: Sendable {
     /// Reads that the full queue dropped.
     var dropped = 0
-    /// Reads whose answer here is too large to be compared.
+    /// Reads whose response here is too large to be compared.
     var tooLarge = 0
     private let since = Timestamp.now
     private var compared = 0

@@ -1,7 +1,7 @@
 import ParseProtocol
 
 /// What a page that the gateway may keep depends on, besides objects: the path, the parameters that such pages have,
-/// and the languages. `web` gets nothing else of the request, so that no other part of it is in a kept page.
+/// and the languages. `web` gets nothing else of the request, so that no other part of it is in a cached page.
 package struct PageAddress: Sendable {
     /// Decoded components.
     package let path: [Substring]
@@ -17,7 +17,7 @@ package struct PageAddress: Sendable {
         "latitude", "letter", "longitude", "max", "min", "p", "page", "q", "sort", "stock", "view",
     ]
     private static let languagesMax = 8
-    /// Longer addresses are rendered and not kept.
+    /// Longer addresses are rendered and not cached.
     private static let bytesMax = 2 << 10
 
     /// - Parameters:
@@ -64,7 +64,7 @@ package struct PageAddress: Sendable {
     private static let separator: UInt8 = 0xFF
     private static let end: UInt8 = 0xFE
 
-    /// Browsers sort languages by preference, so that weights say nothing more.
+    /// Browsers sort languages by preference, so weights say nothing more.
     private static func languages(_ header: String) -> String {
         var found: [String] = []
         for part in header.utf8.split(separator: UInt8(ascii: ",")).prefix(64) where found.count < languagesMax {
@@ -85,7 +85,7 @@ package struct PageAddress: Sendable {
 /// served.
 package struct PageRenderers: Sendable {
     private var replicas: [String] = []
-    /// Counts the sets. While there is no process, kept pages are served on.
+    /// Counts the sets. While there is no process, cached pages are still served.
     package private(set) var edition = 0
 
     package init() {}

@@ -124,7 +124,7 @@ struct PagesController: Sendable {
         let page: Page = link == .passwordReset ? .passwordLinkVoid : .verificationLinkVoid
         do throws(ParseError) {
             let address = try Self.form(request)["email"] ?? ""
-            try await accounts.requestMail(link, to: address, for: request, .stranger(request.network))
+            try await accounts.requestMail(link, to: address, for: request, .of(network: request.network))
             return await Self.isScript(request) ? ParseResponse([:]) : self.page(.mailRequested, for: request)
         } catch {
             guard error.code == .invalidEmailAddress, !Self.isScript(request) else { throw error }
@@ -180,7 +180,7 @@ struct PagesController: Sendable {
         }
         do throws(ParseError) {
             let reply = try await accounts.services.read(
-                WebCalls.page, message, for: .stranger(request.network), in: request.call)
+                WebCalls.page, message, for: .of(network: request.network), in: request.call)
             var response = ParseResponse(status: status, html: try reply.message.html)
             response.headers.append(contentsOf: ParseResponse.pageHeaders)
             return response
@@ -204,7 +204,7 @@ extension AccountsController {
         }
         let reply =
             uses
-            ? try await services.write(call, message, for: .stranger(request.network), in: request.call)
+            ? try await services.write(call, message, for: .of(network: request.network), in: request.call)
             : try await services.read(call, message, for: .init(), in: request.call)
         return try reply.message.outcome
     }

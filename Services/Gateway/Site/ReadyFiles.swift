@@ -10,7 +10,7 @@ struct ReadyFiles: Sendable {
     }
 
     private struct File: Sendable {
-        let plain: Form
+        let uncompressed: Form
         let gzipped: Form?
     }
 
@@ -24,16 +24,16 @@ struct ReadyFiles: Sendable {
     ///   - fields: the headers of all responses to clients without an origin.
     init(_ files: [String: SiteFile], fields: HTTPFields) {
         // Most files share their headers.
-        var known: [HTTPFields: ReadHeads] = [:]
+        var encoded: [HTTPFields: ReadHeads] = [:]
         func form(_ form: SiteFile.Form) -> Form {
             var all = fields
             for field in form.headers { all[field.name] = field.value }
-            let heads = known[all] ?? ReadHeads(all)
-            known[all] = heads
+            let heads = encoded[all] ?? ReadHeads(all)
+            encoded[all] = heads
             return Form(heads: heads, body: form.body)
         }
         pathBytesMax = files.keys.map(\.utf8.count).max() ?? 0
-        self.files = files.mapValues { File(plain: form($0.plain), gzipped: $0.gzipped.map(form)) }
+        self.files = files.mapValues { File(uncompressed: form($0.uncompressed), gzipped: $0.gzipped.map(form)) }
     }
 
     /// Whether there is a file at a path.
@@ -41,12 +41,12 @@ struct ReadyFiles: Sendable {
 
     private func file(at path: String) -> File? { path.utf8.count <= pathBytesMax ? files[path] : nil }
 
-    /// Finds the file that a plain `GET` asks for; nil for other requests, and for a request that needs other headers.
+    /// Finds the file for a `GET`; nil for any other request, and for one whose response needs other headers.
     /// - Returns: the form that the client accepts, and whether the client's copy is current.
-    func found(by request: HTTPRequest) -> (form: Form, isKnown: Bool)? {
+    func found(by request: HTTPRequest) -> (form: Form, isNotModified: Bool)? {
         guard request.method == .get, let file = request.path.flatMap(file(at:)) else { return nil }
         var accepted: String?
-        var known: String?
+        var clientTags: String?
         for field in request.headerFields {
             switch field.name {
             // The origin decides about headers.
@@ -55,12 +55,12 @@ struct ReadyFiles: Sendable {
                 guard accepted == nil else { return nil }
                 accepted = field.value
             case .ifNoneMatch:
-                guard known == nil else { return nil }
-                known = field.value
+                guard clientTags == nil else { return nil }
+                clientTags = field.value
             default: break
             }
         }
-        let form = SiteFile.form(file.plain, file.gzipped, for: accepted)
-        return (form, EntityTag.isNamed(form.body.tag, in: known))
+        let form = SiteFile.form(file.uncompressed, file.gzipped, for: accepted)
+        return (form, EntityTag.isNamed(form.body.tag, in: clientTags))
     }
 }

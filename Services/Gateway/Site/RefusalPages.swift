@@ -2,10 +2,10 @@ import Messages
 import ParseProtocol
 import Synchronization
 
-/// The pages that say why a page of the storefront was refused. `web` renders them. The gateway keeps them for a
+/// The pages that say why a page of the storefront was refused. `web` renders them. The gateway caches them for a
 /// minute, so that a refusal costs nearly nothing.
 final class RefusalPages: Sendable {
-    private struct Kept {
+    private struct CachedPage {
         let html: String
         let until: ContinuousClock.Instant
     }
@@ -15,8 +15,8 @@ final class RefusalPages: Sendable {
         let language: String
     }
 
-    private let kept = Mutex<[Key: Kept]>([:])
-    private static let keptMax = 256
+    private let pages = Mutex<[Key: CachedPage]>([:])
+    private static let pagesMax = 256
     private static let age = Duration.seconds(60)
 
     /// - Parameter languages: the browser's `Accept-Language`.
@@ -25,15 +25,15 @@ final class RefusalPages: Sendable {
         _ status: Int, _ languages: String, for request: ParseRequest, from services: ServiceClient
     ) async -> String? {
         let now = ContinuousClock.now
-        let (key, known) = kept.withLock { kept -> (Key, Kept?) in
-            if kept.count >= Self.keptMax { kept = kept.filter { $0.value.until > now } }
+        let (key, cached) = pages.withLock { pages -> (Key, CachedPage?) in
+            if pages.count >= Self.pagesMax { pages = pages.filter { $0.value.until > now } }
             let wanted = Key(status: status, language: Self.first(languages))
             // Beyond the limit, invented languages share one page.
-            let hasRoom = kept[wanted] != nil || kept.count < Self.keptMax
+            let hasRoom = pages[wanted] != nil || pages.count < Self.pagesMax
             let key = hasRoom ? wanted : Key(status: status, language: "")
-            return (key, kept[key])
+            return (key, pages[key])
         }
-        if let known, known.until > now { return known.html }
+        if let cached, cached.until > now { return cached.html }
         let message = ShopRequest.with {
             $0.method = "GET"
             $0.languages = key.language
@@ -41,10 +41,10 @@ final class RefusalPages: Sendable {
         }
         guard
             let reply = try? await services.read(
-                WebCalls.shop, message, for: .stranger(request.network), in: request.call),
+                WebCalls.shop, message, for: .of(network: request.network), in: request.call),
             case .page(let page)? = try? reply.message.outcome
         else { return nil }
-        kept.withLock { $0[key] = Kept(html: page.html, until: now + Self.age) }
+        pages.withLock { $0[key] = CachedPage(html: page.html, until: now + Self.age) }
         return page.html
     }
 

@@ -2,7 +2,7 @@ import HTTPTypes
 import Messages
 import NIOCore
 
-/// A file of the pages in its final form, plain and compressed, with its headers.
+/// A file of the pages in its final form, uncompressed and in gzip, with its headers.
 struct SiteFile: Sendable {
     /// One of the two forms.
     struct Form: Sendable {
@@ -11,7 +11,7 @@ struct SiteFile: Sendable {
         let headers: HTTPFields
     }
 
-    let plain: Form
+    let uncompressed: Form
     /// Nil when compression would save nothing.
     let gzipped: Form?
 
@@ -22,19 +22,19 @@ struct SiteFile: Sendable {
         }
         var ofGzipped = headers
         ofGzipped[.contentEncoding] = "gzip"
-        plain = Form(body: FinalBody(Array(file.content)), headers: headers)
+        uncompressed = Form(body: FinalBody(Array(file.content)), headers: headers)
         gzipped = file.gzipped.isEmpty ? nil : Form(body: FinalBody(Array(file.gzipped)), headers: ofGzipped)
     }
 
     /// The response to a `GET`; 304 for a client that has these bytes.
     func answer(to asked: HTTPFields) -> ParseResponse {
-        let form = Self.form(plain, gzipped, for: asked[.acceptEncoding])
+        let form = Self.form(uncompressed, gzipped, for: asked[.acceptEncoding])
         let body = form.body
-        let isKnown = EntityTag.isNamed(body.tag, in: asked[.ifNoneMatch])
-        var response = isKnown ? ParseResponse(status: 304, body: []) : ParseResponse(body)
+        let isNotModified = EntityTag.isNamed(body.tag, in: asked[.ifNoneMatch])
+        var response = isNotModified ? ParseResponse(status: 304, body: []) : ParseResponse(body)
         response.headers = form.headers
         response.headers[.eTag] = body.tag
-        if isKnown {
+        if isNotModified {
             response.headers[.contentEncoding] = nil
             // The length of the full response; without this line the server would send 0.
             response.headers[.contentLength] = String(body.buffer.readableBytes)
@@ -43,8 +43,8 @@ struct SiteFile: Sendable {
     }
 
     /// The form that a client with this `Accept-Encoding` gets.
-    static func form<Form>(_ plain: Form, _ gzipped: Form?, for accepted: String?) -> Form {
-        guard let gzipped, takesGzip(accepted) else { return plain }
+    static func form<Form>(_ uncompressed: Form, _ gzipped: Form?, for accepted: String?) -> Form {
+        guard let gzipped, takesGzip(accepted) else { return uncompressed }
         return gzipped
     }
 

@@ -17,7 +17,7 @@ extension StorefrontController {
         return response
     }
 
-    /// - Parameter key: of the page among the kept ones.
+    /// - Parameter key: of the page in the cache; nil for a page that is not cached.
     func response(
         _ page: ShopPage, _ key: [UInt8]?, _ visit: Visit, _ request: ParseRequest
     ) throws(ParseError) -> ParseResponse {

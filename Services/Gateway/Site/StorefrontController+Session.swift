@@ -11,8 +11,8 @@ extension StorefrontController {
 
     /// The visit of the browser's session. Without a session, or after its end, the shopper is nobody.
     func begin(_ request: ParseRequest, _ router: ParseRouter) async throws(ParseError) -> Visit {
-        let stranger = Principal.stranger(request.network)
-        var visit = Visit(principal: stranger)
+        let visitor = Principal.visitor(request.network)
+        var visit = Visit(principal: visitor)
         if let sealed = Self.cookie(keptName, in: request.headers) {
             visit.kept = keptValues.opened(sealed, for: request.path)
         }
@@ -20,7 +20,7 @@ extension StorefrontController {
         var credentials = Credentials()
         credentials.sessionToken = token
         do throws(ParseError) {
-            visit.principal = try await router.principals.signIn(stranger, credentials, in: request.call)
+            visit.principal = try await router.principals.signIn(visitor, credentials, in: request.call)
             visit.token = token
         } catch {
             guard error.code == .invalidSessionToken else { throw error }
@@ -50,7 +50,7 @@ extension StorefrontController {
         var credentials = Credentials()
         credentials.sessionToken = token
         visit.principal = try await router.principals.signIn(
-            .stranger(request.network), credentials, in: request.call)
+            .of(network: request.network), credentials, in: request.call)
         visit.token = token
         visit.hasBegun = true
         return parts.rest

@@ -11,7 +11,7 @@ import ProcessKit
 /// shopper's rights, limits and quotas, like the requests of a batch. The token of the shopper's session is in a cookie
 /// that scripts cannot read and that counts on these paths alone; `web` never gets it.
 ///
-/// Pages for visitors without a session are kept in the read cache (`ReadCache.keep`).
+/// The read cache stores pages for visitors without a session (`ReadCache.keep`).
 ///
 /// A class, so that a request for another path copies nothing of it.
 final class StorefrontController: Sendable {
@@ -48,8 +48,8 @@ final class StorefrontController: Sendable {
         "offline", "orders", "pages", "products", "promotions", "robots.txt", "search", "sign-up", "sitemap.xml",
         "sitemaps", "stores", "theme",
     ]
-    /// Those of programs' files, which have no look.
-    private static let plain: Set<Substring> = ["badge", "robots.txt", "sitemap.xml", "sitemaps"]
+    /// Those of files for programs, which have no look.
+    private static let unstyled: Set<Substring> = ["badge", "robots.txt", "sitemap.xml", "sitemaps"]
 
     /// A page of a shopper's visit: the session and what was asked so far.
     struct Visit {
@@ -63,15 +63,15 @@ final class StorefrontController: Sendable {
         var kept: [String: String] = [:]
         var form = StorefrontForm()
         var results: [ShopResult] = []
-        /// The reads that the page is made from; nil for a page that is not kept.
+        /// The reads that the page is made from; nil for a page that is not cached.
         var reads: [ReadCache.PageRead]?
     }
 
-    /// The place of a page among the kept ones, and what `web` gets of its request.
-    struct Place {
+    /// The address of a page, of which `web` gets the parts, and its key in the cache.
+    struct PageKey {
         let address: PageAddress
-        /// Nil for a page that is not kept.
-        let key: [UInt8]?
+        /// Nil for a page that is not cached.
+        let bytes: [UInt8]?
     }
 
     private static let stepsMax = 8
@@ -101,14 +101,14 @@ final class StorefrontController: Sendable {
     }
 
     private func response(to request: ParseRequest, _ router: ParseRouter) async -> ParseResponse {
-        var visit = Visit(principal: .stranger(request.network))
+        var visit = Visit(principal: .of(network: request.network))
         do throws(ParseError) {
-            // Before the first step: a page of processes that leave meanwhile is kept for nobody.
-            let place = try place(of: request)
+            // Before the first step, so that a page of processes that leave meanwhile is not cached.
+            let key = try key(of: request)
             visit = try await begin(request, router)
-            if place?.key != nil, visit.token == nil, !visit.hasEnded, visit.kept.isEmpty { visit.reads = [] }
+            if key?.bytes != nil, visit.token == nil, !visit.hasEnded, visit.kept.isEmpty { visit.reads = [] }
             if request.method == .post { visit.form = try StorefrontForm(request) }
-            return try await page(request, place, &visit, router)
+            return try await page(request, key, &visit, router)
         } catch {
             var response = await refused(ParseResponse(error), request)
             // A step before the failed one may have begun a session, which holds the shopper's bag.
@@ -130,25 +130,25 @@ final class StorefrontController: Sendable {
         return response
     }
 
-    // MARK: - Kept pages
+    // MARK: - Cached pages
 
-    /// The kept page, which is for visitors without a session; nil when it has to be rendered.
-    func kept(_ request: ParseRequest, _ router: ParseRouter) -> ParseResponse? {
-        // While the table of hooks is unknown, every class may have a trigger.
-        guard let cache, let hooks = router.hooks.registry.known, let key = try? place(of: request)?.key,
+    /// The cached page, which is for visitors without a session; nil when it has to be rendered.
+    func cachedPage(for request: ParseRequest, _ router: ParseRouter) -> ParseResponse? {
+        // Without a cached table of hooks, every class may have a trigger.
+        guard let cache, let hooks = router.hooks.registry.cached, let key = try? key(of: request)?.bytes,
             Self.cookie(cookieName, in: request.headers) == nil, Self.cookie(keptName, in: request.headers) == nil,
             let page = cache.page(key, hooks)
         else { return nil }
         return response(page)
     }
 
-    /// Nil for a page that is not of a kind that is kept.
-    private func place(of request: ParseRequest) throws(ParseError) -> Place? {
+    /// Nil for a page of a kind that is not cached.
+    private func key(of request: ParseRequest) throws(ParseError) -> PageKey? {
         guard request.method == .get,
             let address = try PageAddress(
                 path: request.path, query: request.query, languages: request.headers[.acceptLanguage])
         else { return nil }
-        return Place(address: address, key: cache.flatMap { address.key($0.edition) })
+        return PageKey(address: address, bytes: cache.flatMap { address.key($0.edition) })
     }
 
     /// What a request of a page reads; nil when that cannot be observed. Call it before the request.
@@ -162,16 +162,16 @@ final class StorefrontController: Sendable {
     // MARK: - Steps
 
     private func page(
-        _ request: ParseRequest, _ place: Place?, _ visit: inout Visit, _ router: ParseRouter
+        _ request: ParseRequest, _ key: PageKey?, _ visit: inout Visit, _ router: ParseRouter
     ) async throws(ParseError) -> ParseResponse {
-        var message = try message(request, place?.address, visit)
-        if request.path.first.map(Self.plain.contains) != true { message.theme = await look.theme(request, &visit) }
+        var message = try message(request, key?.address, visit)
+        if request.path.first.map(Self.unstyled.contains) != true { message.theme = await look.theme(request, &visit) }
         for _ in 0..<Self.stepsMax {
             message.results = visit.results
             let reply = try await services.read(
-                WebCalls.shop, message, for: .stranger(request.network), in: request.call)
+                WebCalls.shop, message, for: .of(network: request.network), in: request.call)
             switch try reply.message.outcome {
-            case .page(let page)?: return try response(page, place?.key, visit, request)
+            case .page(let page)?: return try response(page, key?.bytes, visit, request)
             case .asks(let asks)?:
                 guard visit.results.count + asks.asks.count <= Self.asksMax else { throw .internalError }
                 for ask in asks.asks { try await run(ask, &visit, request, router) }
@@ -213,7 +213,7 @@ final class StorefrontController: Sendable {
         let path = try ParseRequest.path(ask.path)
         var request = ParseRequest(
             method: method, path: router.mount.components + path, call: page.call, clientAddress: page.clientAddress)
-        // The read cache answers single requests.
+        // The read cache only answers single requests.
         request.isInBatch = method != .get
         request.credentials.applicationId = configuration.applicationId
         request.credentials.sessionToken = visit.token

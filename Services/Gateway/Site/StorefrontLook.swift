@@ -6,7 +6,7 @@ import Synchronization
 
 /// The look of the storefront that operators have chosen in Config. It is read again after a change of Config.
 final class StorefrontLook: Sendable {
-    private struct Known {
+    private struct CachedTheme {
         let theme: Data
         let read: ReadCache.PageRead
         let since: BusClock.Milliseconds
@@ -16,7 +16,7 @@ final class StorefrontLook: Sendable {
     private let links: FileLinks
     /// Nil when caching is off.
     private let cache: ReadCache?
-    private let known = Mutex<Known?>(nil)
+    private let cached = Mutex<CachedTheme?>(nil)
     /// As of other reads: bounds the staleness after changes outside Satchel.
     private static let lifetime: BusClock.Milliseconds = 60_000
 
@@ -29,21 +29,21 @@ final class StorefrontLook: Sendable {
     /// JSON; empty for the standard look, also when Config cannot be read.
     func theme(_ request: ParseRequest, _ visit: inout StorefrontController.Visit) async -> Data {
         let now = BusClock.now
-        if let known = known.withLock({ $0 }), known.read.isCurrent, now - known.since < Self.lifetime {
-            visit.reads?.append(known.read)
-            return known.theme
+        if let cached = cached.withLock({ $0 }), cached.read.isCurrent, now - cached.since < Self.lifetime {
+            visit.reads?.append(cached.read)
+            return cached.theme
         }
         let read = cache?.pageRead(ChangeSubject.configClass, nil)
         do throws(ParseError) {
             let reply = try await services.read(
-                CatalogCalls.config, ConfigRequest(), for: .stranger(request.network), in: request.call)
+                CatalogCalls.config, ConfigRequest(), for: .of(network: request.network), in: request.call)
             let config = try? JSON(parsing: try reply.document)
             var theme = Data()
             if let value = config?["params"]?[WebCalls.themeParameter] {
                 theme = Data(links.linked(Self.withoutURLs(value).serialized))
             }
             if let read {
-                known.withLock { $0 = Known(theme: theme, read: read, since: now) }
+                cached.withLock { $0 = CachedTheme(theme: theme, read: read, since: now) }
                 visit.reads?.append(read)
             } else {
                 visit.reads = nil

@@ -4,12 +4,12 @@ import ParseProtocol
 
 /// `GET /export/<Class>?format=json|csv&where=…`: every object of a class that the caller may read, ordered by id. The
 /// JSON has the form of hosted Parse's exports. Objects are read page by page, so that a class of any size needs the
-/// memory of one page, which counts as a large response (`AnswerHold`).
+/// memory of one page, which counts as a large response (`ReplyHold`).
 struct ExportController: Sendable {
     let services: ServiceClient
     let federation: Federation
     let capacity: CapacitySettings
-    private let places = ExportPlaces()
+    private let slots = ExportSlots()
 
     init(services: ServiceClient, federation: Federation, capacity: CapacitySettings) {
         self.services = services
@@ -37,7 +37,7 @@ struct ExportController: Sendable {
         let filter = try QueryOptions(
             find: options.filter { $0.key == "where" }, limitMax: ExportPageSize.rowsMax
         ).filter
-        let place = try places.take(principal.userID.isEmpty ? request.network : principal.userID)
+        let slot = try slots.take(principal.userID.isEmpty ? request.network : principal.userID)
         // The first page and the schema are read before the response begins, so that an error can still set the status.
         let pages = ExportPages(
             className: className, condition: filter.isEmpty ? [:] : try JSON(clientText: filter),
@@ -47,7 +47,7 @@ struct ExportController: Sendable {
             format == "csv"
             ? CSVColumn.all(of: try await Transfers.schema(of: className, services, in: request.call)) : nil
         let file = ExportFile(
-            first, of: pages.afterwards, as: columns.map(ExportFile.Format.csv) ?? .json, capacity, in: place)
+            first, of: pages.afterwards, as: columns.map(ExportFile.Format.csv) ?? .json, capacity, in: slot)
         var response = ParseResponse(body: [])
         response.headers[.contentType] = format == "csv" ? "text/csv; charset=utf-8" : "application/json; charset=utf-8"
         response.headers[.contentDisposition] = "attachment; filename=\"\(className).\(format)\""

@@ -11,7 +11,7 @@ final class ExportFile: Sendable {
     private let pages: ExportPages
     private let format: Format
     private let settings: CapacitySettings
-    private let place: ExportPlaces.Place
+    private let slot: ExportSlots.Slot
     /// The next page to send. The response's closure would hold a page as long as it lives.
     private let page: Mutex<ExportPage?>
 
@@ -20,12 +20,12 @@ final class ExportFile: Sendable {
 
     init(
         _ first: ExportPage, of pages: ExportPages, as format: Format, _ settings: CapacitySettings,
-        in place: ExportPlaces.Place
+        in slot: ExportSlots.Slot
     ) {
         self.pages = pages
         self.format = format
         self.settings = settings
-        self.place = place
+        self.slot = slot
         page = Mutex(first)
     }
 
@@ -33,7 +33,7 @@ final class ExportFile: Sendable {
     /// - Throws: the services' errors, and when the client is too slow or has disconnected. Closing the connection
     ///   shows the client that the file is incomplete.
     func send(through writer: ResponseBodyWriter) async throws {
-        var sender = AnswerWriter.Sender(settings)
+        var sender = PacedBody.Sender(settings)
         try await sender.send(head, through: writer)
         var size = ExportPageSize()
         var isFirst = true
@@ -47,7 +47,7 @@ final class ExportFile: Sendable {
     /// Sends the current page and releases it.
     /// - Returns: the cursor of the next page; nil after the last one.
     private func sendPage(
-        _ size: inout ExportPageSize, isFirst: Bool, _ sender: inout AnswerWriter.Sender,
+        _ size: inout ExportPageSize, isFirst: Bool, _ sender: inout PacedBody.Sender,
         _ writer: ResponseBodyWriter
     ) async throws -> String? {
         guard let page = self.page.withLock({ $0.take() }) else { return nil }
@@ -56,8 +56,8 @@ final class ExportFile: Sendable {
         return page.next
     }
 
-    /// Other responses release their memory over time, so that a started file waits for its next page as long as for
-    /// its client.
+    /// Other responses release their memory over time, so a started file waits for its next page as long as for its
+    /// client.
     private func read(after cursor: String, _ size: inout ExportPageSize) async throws {
         let end = ContinuousClock.now + .seconds(settings.stallSeconds)
         while true {

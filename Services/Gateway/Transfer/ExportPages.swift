@@ -58,7 +58,7 @@ package struct ExportPageSize {
     /// For the first page, whose objects may have any size.
     package static let rowsAtFirst = 10
     package static let rowsMax = 500
-    /// The target size of a page: less than a response that needs reserved memory (`AnswerRoom`).
+    /// The target size of a page: less than a response that needs reserved memory (`ReplySizeLimit`).
     private static let bytes = 512 << 10
 
     package private(set) var rows = Self.rowsAtFirst
@@ -81,29 +81,29 @@ package struct ExportPageSize {
 }
 
 /// The slots of concurrent exports: each is held until its client has read the file.
-final class ExportPlaces: Sendable {
+final class ExportSlots: Sendable {
     /// Enough for copying several classes at once, and for several operators.
     private let shares = Mutex(ConnectionShares(max: 16, perNetwork: 4))
 
     /// A slot, released with its last copy.
-    final class Place: Sendable {
-        private let places: ExportPlaces
+    final class Slot: Sendable {
+        private let slots: ExportSlots
         private let caller: ClientNetwork
 
-        fileprivate init(_ places: ExportPlaces, _ caller: ClientNetwork) {
-            (self.places, self.caller) = (places, caller)
+        fileprivate init(_ slots: ExportSlots, _ caller: ClientNetwork) {
+            (self.slots, self.caller) = (slots, caller)
         }
 
-        deinit { places.shares.withLock { $0.leave(caller) } }
+        deinit { slots.shares.withLock { $0.leave(caller) } }
     }
 
     /// - Parameter caller: a user's id, or the network of a caller with a key.
     /// - Throws: `.requestLimitExceeded` (155) when too many exports run, of the caller or in total.
-    func take(_ caller: String) throws(ParseError) -> Place {
+    func take(_ caller: String) throws(ParseError) -> Slot {
         let caller = ClientNetwork(caller)
         guard shares.withLock({ $0.enter(caller) }) else {
             throw .tooManyRequests("Too many exports are under way. Try again later.", retryAfterSeconds: 5)
         }
-        return Place(self, caller)
+        return Slot(self, caller)
     }
 }

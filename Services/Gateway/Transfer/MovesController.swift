@@ -140,7 +140,7 @@ struct MovesController: Sendable {
         let waiting: [String]
         do throws(ParseError) {
             waiting = try await stagingServices(principal, request.call)
-            // Before the answer: from then on no gateway shows an earlier end.
+            // Before the response: from then on no gateway shows an earlier end.
             if let first = waiting.first { try await start(first, rehearses: rehearses, principal, context) }
         } catch {
             conductor.end()
@@ -177,7 +177,7 @@ struct MovesController: Sendable {
     /// A service that was killed starts again within this time.
     private static let silenceMax = Duration.seconds(60)
 
-    /// Starts the switch of one service. A repeated call, whose first answer was lost, finds it running.
+    /// Starts the switch of one service. A repeated call, whose first response was lost, finds it running.
     private func start(
         _ service: String, rehearses: Bool, _ principal: Principal, _ context: CallContext
     ) async throws(ParseError) {

@@ -47,15 +47,7 @@ package struct StripeClient: Sendable {
         _ method: OutboundRequest.Method, _ path: String, _ form: StripeForm = [:], key: String? = nil, object: String
     ) async throws -> JSON {
         do {
-            let answer: OutboundResponse
-            do {
-                answer = try await send(
-                    method, path, form, key: key,
-                    headers: [("Stripe-Version", Self.version), ("User-Agent", "Satchel")])
-            } catch {
-                throw StripeTrouble(.noAnswer(error))
-            }
-            let found = try Self.read(answer, object: object)
+            let found = try await look(method, path, form, key: key, object: object)
             keyStanding.note(isRefused: false)
             return found
         } catch let failure as ProviderFailure {
@@ -68,6 +60,20 @@ package struct StripeClient: Sendable {
                 metadata: ["stripe.path": "\(path)", "stripe.problem": "\(trouble)"])
             throw trouble
         }
+    }
+
+    /// As `ask`, for a check: a refusal of it says nothing about payments and changes neither health nor log.
+    func look(
+        _ method: OutboundRequest.Method, _ path: String, _ form: StripeForm, key: String?, object: String
+    ) async throws -> JSON {
+        let answer: OutboundResponse
+        do {
+            answer = try await send(
+                method, path, form, key: key, headers: [("Stripe-Version", Self.version), ("User-Agent", "Satchel")])
+        } catch {
+            throw StripeTrouble(.noAnswer(error))
+        }
+        return try Self.read(answer, object: object)
     }
 
     /// Sends a request with the shop's key. The form of a POST is its body; other methods send it as the query.
@@ -108,7 +114,7 @@ package struct StripeClient: Sendable {
         case 409, 429, 500...599:
             throw StripeTrouble(
                 .later(status: answer.status, isReplayed: answer.headers["idempotent-replayed"] == "true"),
-                requestId: requestId)
+                requestId: requestId, retryAfterSeconds: answer.headers["retry-after"].flatMap(Int.init))
         default: break
         }
         throw StripeTrouble(.unreadable(status: answer.status), requestId: requestId)

@@ -63,14 +63,7 @@ package struct StripeProvider: PaymentProvider {
             if case .fault(let error) = trouble.reason, error.status == 404 { return nil }
             throw trouble
         }
-        guard let charge, charge["status"]?.stringValue == "succeeded",
-            let amount = (charge["amount_captured"] ?? charge["amount"])?.intValue,
-            let refunded = charge["amount_refunded"]?.intValue,
-            let currency = charge["currency"]?.stringValue?.lowercased()
-        else { return nil }
-        return ForeignCharge(
-            amountMinorUnits: StripeAmount.minorUnits(amount, currency: currency),
-            refundedMinorUnits: StripeAmount.minorUnits(refunded, currency: currency), currency: currency)
+        return charge.flatMap(ForeignCharge.init(stripe:))
     }
 
     // MARK: - Refunds
@@ -126,5 +119,19 @@ package struct StripeProvider: PaymentProvider {
                 message: "The card's bank did not take the refund.")
         default: throw StripeTrouble(.state(status))
         }
+    }
+}
+
+extension ForeignCharge {
+    /// Nil for a charge that did not succeed.
+    init?(stripe charge: JSON) {
+        guard charge["status"]?.stringValue == "succeeded",
+            let amount = (charge["amount_captured"] ?? charge["amount"])?.intValue,
+            let refunded = charge["amount_refunded"]?.intValue,
+            let currency = charge["currency"]?.stringValue?.lowercased()
+        else { return nil }
+        self.init(
+            amountMinorUnits: StripeAmount.minorUnits(amount, currency: currency),
+            refundedMinorUnits: StripeAmount.minorUnits(refunded, currency: currency), currency: currency)
     }
 }

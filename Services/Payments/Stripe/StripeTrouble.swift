@@ -24,10 +24,13 @@ package struct StripeTrouble: Error, Sendable, CustomStringConvertible {
     package let reason: Reason
     /// Stripe's request id, which its support asks for; empty when there was no answer.
     package let requestId: String
+    /// `Retry-After` of a `.later`; nil without one.
+    package let retryAfterSeconds: Int?
 
-    package init(_ reason: Reason, requestId: String = "") {
+    package init(_ reason: Reason, requestId: String = "", retryAfterSeconds: Int? = nil) {
         self.reason = reason
         self.requestId = requestId
+        self.retryAfterSeconds = retryAfterSeconds
     }
 
     /// Retrying does not help: the operator must act.
@@ -37,6 +40,14 @@ package struct StripeTrouble: Error, Sendable, CustomStringConvertible {
         case .fault(let error): error.code != "payment_intent_unexpected_state"
         case .mismatch: true
         case .noAnswer, .unreadable, .later, .state: false
+        }
+    }
+
+    /// Whether the same request may succeed in a moment.
+    var isPassing: Bool {
+        switch reason {
+        case .noAnswer, .later: true
+        case .unreadable, .fault, .mismatch, .state: false
         }
     }
 

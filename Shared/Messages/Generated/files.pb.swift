@@ -34,7 +34,7 @@ public nonisolated struct SaveFileRequest: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// As `FileNames.kept` makes it: chosen by the sender, never reused.
+  /// As `FileNames.storedName` makes it: chosen by the sender, never reused.
   public var name: String = String()
 
   public var contentType: String = String()

@@ -22,7 +22,7 @@ public struct ClassDefinition: Sendable {
     ///     every other field must be in `fields`.
     ///   - uniqueIndexes: like `indexes`; a save that repeats the values of another object is refused with
     ///     `ParseError.duplicateValue`. Objects that lack one of the fields never collide.
-    ///   - textFields: String fields that support `$text`, and whose literal `$regex` searches use a trigram index.
+    ///   - textFields: String fields that support `$text`, and whose literal `$regex` searches use an index.
     ///   - permissions: class-level permissions. They replace the stored ones at every start.
     public init(
         _ name: String, fields: [String: FieldType] = [:], indexes: [[String]] = [], uniqueIndexes: [[String]] = [],

@@ -30,7 +30,7 @@ struct ClassInfo: Sendable {
     static let fieldsMax = 1000
 
     /// The class with its derived values, in the form that is stored and read.
-    var settled: ClassInfo {
+    var normalized: ClassInfo {
         var info = self
         info.fieldOrder = orderedFields
         info.relationMembers = RelationMembers(fields)
@@ -79,7 +79,7 @@ struct Schema: Sendable {
             }
             info.indexes += indexes["o\(info.id)"] ?? []
             info.automatic = automatic[info.id] ?? []
-            schema.classes[info.name] = info.settled
+            schema.classes[info.name] = info.normalized
         }
         return schema
     }

@@ -18,7 +18,7 @@ struct SchemaWriter {
 
     /// Stores `info` and increments the generation.
     func save(_ info: ClassInfo, in schema: inout Schema) throws {
-        let info = info.settled
+        let info = info.normalized
         try connection.execute(
             "UPDATE classes SET fields = ?, permissions = ?, textFields = ? WHERE id = ?",
             [
@@ -49,8 +49,8 @@ struct SchemaWriter {
 
     /// Removes a class with its objects, indexes and relations.
     func drop(_ info: ClassInfo, in schema: inout Schema) throws {
-        try AutomaticIndex.leave(info, connection)
-        try connection.makeWay()
+        try AutomaticIndex.removeAll(of: info, connection)
+        try connection.interruptIndexBuilds()
         try TextIndex.drop(info, connection)
         try GeoIndex.drop(info, connection)
         for letter in ["o", "p"] { try connection.executeOnce("DROP TABLE \(letter)\(info.id)") }

@@ -174,8 +174,8 @@ public enum Dialect: Sendable, Hashable {
     public enum Operand: Sendable {
         /// A text, an integer column, any number of a document, or a flag (1 or 0) of a document.
         case text, integer, number, flag
-        /// A number for a function; PostgreSQL array literals of texts and of small integers.
-        case real, texts, integers
+        /// A number for a function; PostgreSQL literals of an array of texts and of a search for terms.
+        case real, texts, terms
         /// A value of a document: a text, a number, a Boolean as 1 or 0, or any JSON value as its text.
         case jsonText, jsonInteger, jsonReal, jsonFlag, json
     }
@@ -189,7 +189,7 @@ public enum Dialect: Sendable, Hashable {
         case .flag: "(\(name)::bigint<>0)"
         case .real: "\(name)::float8"
         case .texts: "\(name)::text[]"
-        case .integers: "\(name)::int[]"
+        case .terms: "\(name)::tsquery"
         case .jsonText: "to_jsonb(\(name)::text)"
         case .jsonInteger: "to_jsonb(\(name)::bigint)"
         case .jsonReal: "to_jsonb(\(name)::float8)"

@@ -100,7 +100,7 @@ package final class StorageHealth: Sendable {
         }
         guard isNew else { return trouble }
         logger.error(
-            trouble == .damaged ? "The database is damaged." : "Nothing can be stored.",
+            trouble == .damaged ? "The database is damaged." : "The service cannot write to its database.",
             metadata: [
                 "store.trouble": "\(trouble.rawValue)", "store.path": "\(path)", "store.error": "\(error)",
                 "store.remedy": "\(trouble.remedy(for: path))",
@@ -114,6 +114,8 @@ package final class StorageHealth: Sendable {
             defer { state.passing = nil }
             return state.passing
         }
-        if before != nil { logger.notice("Storing works again.", metadata: ["store.path": "\(path)"]) }
+        if before != nil {
+            logger.notice("The service can write to its database again.", metadata: ["store.path": "\(path)"])
+        }
     }
 }

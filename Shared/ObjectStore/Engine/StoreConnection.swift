@@ -86,7 +86,7 @@ protocol StoreConnection: AnyObject {
     func dropIndex(_ name: String) throws
     /// Interrupts index builds that run concurrently with writes: the build and this transaction would wait for each
     /// other. Called before a table or index of a class is changed.
-    func makeWay() throws
+    func interruptIndexBuilds() throws
     /// Called when a table is dropped.
     func forgetIndexes(of table: String) throws
     /// Creates the tables `o<id>` of a class's objects and `p<id>` of their ACLs. The document is the complete wire
@@ -102,7 +102,7 @@ extension StoreConnection {
     func requireExclusive() throws {}
     func generationAtBegin() throws -> Int64? { nil }
     func beginPreparing() throws { try beginWriting() }
-    func makeWay() throws {}
+    func interruptIndexBuilds() throws {}
 
     func execute(_ sql: String, _ arguments: [SQLValue] = []) throws {
         let statement = try statement(sql)

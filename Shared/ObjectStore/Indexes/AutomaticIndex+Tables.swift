@@ -105,7 +105,7 @@ extension AutomaticIndex {
     }
 
     /// Marks the indexes of a dropped class for removal in steps, and forgets its unwanted ones.
-    static func leave(_ info: ClassInfo, _ connection: any StoreConnection) throws {
+    static func removeAll(of info: ClassInfo, _ connection: any StoreConnection) throws {
         try connection.execute(
             "DELETE FROM automaticIndexes WHERE class = ? AND state = ?",
             [.int(info.id), .text(State.unwanted.rawValue)])

@@ -16,7 +16,7 @@ struct IndexWalk {
     /// - Returns: nil when no automatic index serves the query better than the class's own indexes.
     init?(_ isAlone: Bool, _ info: ClassInfo, _ parts: [ConditionPart], _ order: [QueryOrder.Term]) {
         guard isAlone, info.automatic.contains(where: { $0.state == .ready }),
-            !parts.contains(where: { $0.usesOtherIndex || !$0.searches.isEmpty })
+            !parts.contains(where: \.usesOtherIndex)
         else { return nil }
         let own = info.indexes.map { Match($0, filters: [], parts, order).score }.max() ?? 0
         var best: (index: AutomaticIndex, columns: [String], match: Match)?

@@ -24,7 +24,8 @@ package struct QueryShape: Sendable, Hashable {
     /// - Parameter counts: the query counts rows and does not sort them.
     /// - Returns: nil if no automatic index would help.
     init?(_ info: ClassInfo, _ parts: [ConditionPart], order: [QueryOrder.Term], counts: Bool) {
-        guard !info.name.hasPrefix("_"), !parts.contains(where: \.usesOtherIndex) else { return nil }
+        guard !info.name.hasPrefix("_"), !parts.contains(where: { $0.usesOtherIndex || $0.search != nil })
+        else { return nil }
         var equalities: Set<String> = []
         var ranges: [String] = []
         var isSelective = false

@@ -81,7 +81,7 @@ extension PostgreSQLStoreConnection {
     func createIndex(
         _ name: String, of relation: String, isUnique: Bool = false, columns: [String] = [], _ definition: String
     ) throws {
-        try makeWay()
+        try interruptIndexBuilds()
         try executeOnce("CREATE \(isUnique ? "UNIQUE " : "")INDEX \(Self.indexName(name)) \(definition)")
         try note(name, of: relation, columns)
     }
@@ -100,7 +100,7 @@ extension PostgreSQLStoreConnection {
         return "(\(column.column))\(sign) NULLS \(column.isDescending ? "LAST" : "FIRST")"
     }
 
-    func makeWay() throws {
+    func interruptIndexBuilds() throws {
         _ = try rows(
             """
             SELECT pg_cancel_backend(pid) FROM pg_stat_activity \
@@ -110,7 +110,7 @@ extension PostgreSQLStoreConnection {
 
     func dropIndex(_ name: String) throws {
         try execute("DELETE FROM storeIndexes WHERE name = ?", [.text(name)])
-        try makeWay()
+        try interruptIndexBuilds()
         try executeOnce("DROP INDEX IF EXISTS \(Self.indexName(name))")
     }
 

@@ -5,12 +5,8 @@ import ParseProtocol
 struct CompiledQuery {
     /// Returns the columns doc, objectId, the score when `hasScore`, and the columns of a cursor.
     let pageSQL: String
-    /// An alternative for the same page without the text index: scans the objects in order until the page is full. It
-    /// is faster when very many objects contain the searched text.
-    let walkSQL: String?
-    /// The searches whose candidates `pageSQL` is limited to, with the class's table; empty without `walkSQL`.
-    let searches: [TextSearch]
-    let table: String
+    /// The other ways to a page that `pageSQL` looks up by a text search; nil without one.
+    private let walks: TextWalks?
     let countSQL: String
     private(set) var arguments: [SQLArgument]
     let hasScore: Bool
@@ -24,7 +20,7 @@ struct CompiledQuery {
     /// The shapes of the page and of the count, for the index advisor; nil for none.
     let shape: QueryShape?
     let countShape: QueryShape?
-    /// The columns of the order's values in the page, when the query has `after`; the row's number precedes them.
+    /// With `after`: the indexes of the columns with the sort values. The column before them is `o.id`. Otherwise empty.
     let orderColumns: Range<Int32>
 
     /// The parts of a query that determine the SQL text; equal keys have equal SQL.
@@ -59,6 +55,10 @@ struct CompiledQuery {
         let access = try CompiledQuery.access(kind, userFields, info)
         let isRanked = compiler.textScore != nil && (wantsScore || order.contains { $0.hasSuffix("$score") })
         let sorting = try QueryOrder(order, isRanked: isRanked, isComplete: start != nil, &compiler)
+        // A distance or rank is not a property of the object, so a cursor cannot store it.
+        if start != nil, compiler.near != nil || sorting.hasRank {
+            throw ParseError(.invalidQuery, "after cannot be combined with $nearSphere or $score.")
+        }
         let joins = compiler.pointed.joins
         isCacheable = compiler.isCacheable
         isShareable = compiler.isCacheable && compiler.near == nil && joins.isEmpty
@@ -68,91 +68,91 @@ struct CompiledQuery {
             order: sorting.terms.map(\.column))
         let isAlone = compiler.near == nil && compiler.textScore == nil && compiler.pointed.isEmpty
         // In built-in classes only the master key finds rows by text index (`GuardedCondition`).
-        let findsText = isAlone && (access == nil || !info.name.hasPrefix("_"))
-        searches = findsText ? condition.lazy.map(\.searches).first { !$0.isEmpty } ?? [] : []
-        table = "o\(info.id)"
+        let mayFindText = access == nil || !info.name.hasPrefix("_")
+        let findsText = mayFindText && !condition.contains(where: \.usesOtherIndex)
+        let search = findsText ? TextSearch.intersection(condition.compactMap(\.wholeSearch)) : nil
         shape = isAlone ? QueryShape(info, condition, order: sorting.terms, counts: false) : nil
         countShape = isAlone ? QueryShape(info, condition, order: [], counts: true) : nil
         hasScore = isRanked && wantsScore
         let score = wantsScore ? compiler.textScore : nil
         var columns = "o.doc, o.objectId\(score.map { ", \($0)" } ?? "")"
-        // Equal rows are returned in order of creation, so that pages neither repeat nor skip rows.
+        // Rows with equal sort values are ordered by creation, so that pages neither repeat nor skip rows.
         let isDescending = order.last?.hasPrefix("-") == true
-        let made = isDescending ? "o.id DESC" : "o.id"
+        let tieBreak = isDescending ? "o.id DESC" : "o.id"
         let terms = sorting.terms.map(\.sql)
-        guard let start else {
+        var parts = condition
+        if case .cursor(let cursor)? = start {
+            parts += try cursor.condition((info.name, order), sorting, isDescending: isDescending, &compiler)
+        }
+        // The last argument, because the walks do not use it.
+        let parameter = search.map { compiler.bind($0.term) } ?? ""
+        arguments = compiler.arguments
+        if let near = compiler.near {
+            if isRanked { throw ParseError(.invalidQuery, "$score and $nearSphere cannot be combined.") }
+            walks = nil
             positionSQL = nil
             orderColumns = 0..<0
-            arguments = compiler.arguments
-            guard let near = compiler.near else {
-                func page(_ parts: [ConditionPart]) -> String {
-                    CompiledQuery.page(
-                        columns, from, guarded, parts, sorting, made,
-                        IndexWalk(isAlone, info, parts, sorting.terms))
-                }
-                pageSQL = page(condition)
-                walkSQL = searches.isEmpty ? nil : page(condition.map(\.withoutSearch))
-                countSQL = CompiledQuery.count(from, guarded, condition, kind, isAlone: isAlone)
-                return
-            }
-            if isRanked { throw ParseError(.invalidQuery, "$score and $nearSphere are not possible together.") }
-            walkSQL = nil
-            let filter = guarded.sql(condition)
+            let filter =
+                search.map { guarded.sql(condition, lookingUp: $0.lookup(of: "o.id", by: parameter)) }
+                ?? guarded.sql(condition)
             let rows = near.rows(info, joins: joins, filter: filter, firstOnly: terms.isEmpty)
-            pageSQL = CompiledQuery.page(columns, rows, terms + [near.point.distance, made])
+            pageSQL = CompiledQuery.page(columns, rows, terms + [near.point.distance, tieBreak])
             countSQL = "SELECT count(*) \(near.rows(info, joins: joins, filter: filter, firstOnly: false))"
             return
         }
-        // A distance or rank is not a property of the object, so a cursor cannot store it.
-        if compiler.near != nil || sorting.hasRank {
-            throw ParseError(.invalidQuery, "after is not possible with $nearSphere or $score.")
+        if start == nil {
+            positionSQL = nil
+            orderColumns = 0..<0
+        } else {
+            let values = (["o.id"] + sorting.terms.map(\.value)).joined(separator: ", ")
+            columns += ", \(values)"
+            let first: Int32 = hasScore ? 4 : 3
+            orderColumns = first..<(first + Int32(sorting.terms.count))
+            positionSQL = """
+                SELECT o.doc, o.objectId\(hasScore ? ", 0" : ""), \(values) FROM o\(info.id) o\(joins) \
+                WHERE \(ConditionCompiler.filter(["o.objectId=?5"] + (access.map { [$0] } ?? [])))
+                """
         }
-        let values = (["o.id"] + sorting.terms.map(\.value)).joined(separator: ", ")
-        columns += ", \(values)"
-        let first: Int32 = hasScore ? 4 : 3
-        orderColumns = first..<(first + Int32(sorting.terms.count))
-        positionSQL = """
-            SELECT o.doc, o.objectId\(hasScore ? ", 0" : ""), \(values) FROM o\(info.id) o\(joins) \
-            WHERE \(ConditionCompiler.filter(["o.objectId=?5"] + (access.map { [$0] } ?? [])))
-            """
-        countSQL = CompiledQuery.count(from, guarded, condition, kind, isAlone: isAlone)
-        var parts = condition
-        if case .cursor(let cursor) = start {
-            parts += try cursor.condition((info.name, order), sorting, isDescending: isDescending, &compiler)
+        let plain = CompiledQuery.page(
+            columns, from, guarded, parts, sorting, tieBreak, IndexWalk(isAlone, info, parts, sorting.terms))
+        guard let search else {
+            pageSQL = plain
+            walks = nil
+            countSQL = CompiledQuery.count(from, guarded, condition, kind, isAlone: isAlone)
+            return
         }
-        arguments = compiler.arguments
-        func page(_ parts: [ConditionPart]) -> String {
-            CompiledQuery.page(
-                columns, from, guarded, parts, sorting, made, IndexWalk(isAlone, info, parts, sorting.terms))
+        func page(_ filter: String) -> String {
+            CompiledQuery.page(columns, "FROM \(from) WHERE \(filter)", terms + [tieBreak])
         }
-        pageSQL = page(parts)
-        walkSQL = searches.isEmpty ? nil : page(parts.map(\.withoutSearch))
+        let lookup = search.lookup(of: "o.id", by: parameter)
+        pageSQL = page(guarded.sql(parts, lookingUp: lookup))
+        countSQL = "SELECT count(*) FROM \(from) WHERE \(guarded.sql(condition, lookingUp: lookup))"
+        guard info.dialect == .sqlite else {
+            walks = isAlone ? TextWalks(search: search, all: plain, candidates: nil) : nil
+            return
+        }
+        let membership = search.membership(of: "o.id", by: parameter)
+        walks =
+            isAlone && guarded.isOrdered
+            ? TextWalks(
+                search: search, all: page(guarded.sql(parts, walking: nil)),
+                candidates: page(guarded.sql(parts, walking: membership))) : nil
     }
 
     /// The SQL that is expected to find the page faster.
     func pageSQL(for query: Query, _ connection: any StoreConnection) throws -> String {
-        guard let walkSQL else { return pageSQL }
-        let newest = try connection.statement("SELECT coalesce(max(id), 0) FROM \(table)")
-        defer { newest.reset() }
-        let rows = try newest.step() ? newest.int(0) : 0
-        let wanted = Double(max(0, query.limit)) + Double(max(0, query.skip))
-        var left = TextSearch.candidatesMax(wanted: wanted, of: rows)
-        for search in searches {
-            left -= try search.candidates(upTo: left, connection)
-            if left <= 0 { return walkSQL }
-        }
-        return pageSQL
+        try walks?.sql(wanted: Double(max(0, query.limit)) + Double(max(0, query.skip)), connection) ?? pageSQL
     }
 
     /// A page from the class's own table and indexes, or from an automatic index.
     private static func page(
         _ columns: String, _ from: String, _ guarded: GuardedCondition, _ parts: [ConditionPart], _ order: QueryOrder,
-        _ made: String, _ walk: IndexWalk?
+        _ tieBreak: String, _ walk: IndexWalk?
     ) -> String {
         let filter = guarded.sql(parts, walk)
         let rows = "FROM \(walk?.source(guarded.info) ?? from)\(filter.isEmpty ? "" : " WHERE \(filter)")"
-        guard let walk else { return page(columns, rows, order.terms.map(\.sql) + [made]) }
-        let last = made.replacing("o.id", with: walk.row, maxReplacements: 1)
+        guard let walk else { return page(columns, rows, order.terms.map(\.sql) + [tieBreak]) }
+        let last = tieBreak.replacing("o.id", with: walk.row, maxReplacements: 1)
         return page(columns, rows, order.terms.map { walk.sorted(by: $0) } + [last])
     }
 
@@ -165,7 +165,7 @@ struct CompiledQuery {
         if let walk, walk.found.count == parts.count, guarded.userFields == nil, let count = walk.count(info, kind) {
             return count
         }
-        // A walk without conditions is only useful for counting in it.
+        // Without conditions an index is only used to count.
         let used = parts.isEmpty ? nil : walk
         let filter = guarded.sql(parts, used)
         return "SELECT count(*) FROM \(used?.source(info) ?? from)\(filter.isEmpty ? "" : " WHERE \(filter)")"

@@ -1,81 +1,126 @@
-/// The objects that contain all trigrams of a literal, by an index: the candidates of a `$regex` for the literal.
+/// The objects whose texts may contain a literal, by the text index: the candidates of a condition with `$regex`.
 struct TextSearch {
-    /// The columns of row numbers and trigrams, and the table that contains them.
-    private let row, column, table: String
-    private let dialect: Dialect
-    /// The search term for the index.
-    let match: String
+    private let info: ClassInfo
+    /// The search in the index's syntax.
+    private let match: String
+
+    private init(_ info: ClassInfo, _ match: String) {
+        self.info = info
+        self.match = match
+    }
 
     /// - Parameters:
     ///   - field: a text field of the class, by its position among them.
-    ///   - literal: the searched text. The result is nil for fewer than three letters, which have no trigram.
+    ///   - literal: the searched text. The result is nil for a text without terms (`WordEnds.sought`).
     init?(_ info: ClassInfo, field: Int, literal: String) {
-        guard let trigrams = Trigrams.choice(of: literal) else { return nil }
-        dialect = info.dialect
-        switch dialect {
-        case .sqlite:
-            (row, column, table) = ("rowid", "t\(info.id)", "t\(info.id)")
-            match = "c\(field) : (\(trigrams.map { TextIndex.quoted(String($0)) }.joined(separator: " AND ")))"
-        case .postgresql:
-            (row, column, table) = ("id", "t\(field)", "w\(info.id)")
-            match = Trigrams.list(trigrams.map { Trigrams.number(of: $0) })
+        let terms = WordEnds.sought(in: literal).map { term in
+            info.dialect == .sqlite
+                ? "\"\(field)\(term.text)\"\(term.isPrefix ? " *" : "")"
+                : "'\(field)\(term.text)'\(term.isPrefix ? ":*" : "")"
         }
+        guard !terms.isEmpty else { return nil }
+        self.init(info, Self.joined(terms, info.dialect, all: true))
     }
 
-    /// The condition that a row is a candidate.
-    /// - Parameter match: the parameter that `match` is bound to (`operand`).
-    func condition(of row: String, match: String) -> String {
-        let rows = "SELECT \(self.row) FROM \(table) WHERE \(found(by: match))"
-        // PostgreSQL uses the table's key for an array, also in each clause of an `$or`, but never for a list.
-        return dialect == .sqlite ? "\(row).id IN (\(rows))" : "\(row).id = ANY(ARRAY(\(rows)))"
+    /// The objects that all searches find; nil for no search.
+    static func intersection(_ searches: [TextSearch]) -> TextSearch? { joined(searches, all: true) }
+
+    /// The objects that any of the searches finds; nil for no search.
+    static func union(_ searches: [TextSearch]) -> TextSearch? { joined(searches, all: false) }
+
+    private static func joined(_ searches: [TextSearch], all: Bool) -> TextSearch? {
+        guard let info = searches.first?.info else { return nil }
+        return TextSearch(info, joined(searches.map(\.match), info.dialect, all: all))
     }
 
-    var operand: Dialect.Operand { .integers }
-
-    private func found(by match: String) -> String {
-        "\(column) \(dialect == .sqlite ? "MATCH" : "@>") \(match)"
+    private static func joined(_ parts: [String], _ dialect: Dialect, all: Bool) -> String {
+        guard parts.count > 1 else { return parts.joined() }
+        let sign = dialect == .sqlite ? (all ? " AND " : " OR ") : (all ? " & " : " | ")
+        return "(\(parts.joined(separator: sign)))"
     }
 
-    /// The number of candidates up to which checking each of them is faster than scanning the objects in order until
-    /// the page is full. Every `rows / candidates`th object is a candidate, so the scan reads `wanted * rows /
-    /// candidates` objects. Both costs are equal when the number of candidates is the square root of `wanted * rows`.
-    /// The minimum is a thousand: candidates may contain the trigrams without the literal, and then the scan reads all
-    /// objects.
-    /// - Parameter wanted: the number of objects of the page and before it.
-    static func candidatesMax(wanted: Double, of rows: Int64) -> Int64 {
-        Int64(min(max(1000, (wanted * Double(rows)).squareRoot()), 1_000_000))
+    /// The value of the parameter.
+    var term: SQLValue {
+        let tooMany = info.dialect == .sqlite ? "\"\(WordEnds.tooMany)\"" : "'\(WordEnds.tooMany)'"
+        return .text(Self.joined([match, tooMany], info.dialect, all: false))
+    }
+
+    // MARK: Conditions
+
+    /// The condition that looks up the candidates' rows.
+    /// - Parameter parameter: the parameter that `term` is bound to.
+    func lookup(of row: String, by parameter: String) -> String {
+        // PostgreSQL uses the table's key for an array, but never for a list.
+        info.dialect == .sqlite
+            ? "\(row) IN (\(rows(parameter)))" : "\(row) = ANY(ARRAY(\(rows(parameter))))"
+    }
+
+    /// The condition for a row that the query meets in another order: a row that is no candidate is not read. Only in
+    /// SQLite, where the sign prevents a look-up (https://www.sqlite.org/optoverview.html).
+    func membership(of row: String, by parameter: String) -> String { "+\(row) IN (\(rows(parameter)))" }
+
+    private func rows(_ parameter: String) -> String {
+        info.dialect == .sqlite
+            ? "SELECT rowid FROM t\(info.id) WHERE t\(info.id) MATCH \(parameter)"
+            : "SELECT id FROM w\(info.id) WHERE terms @@ \(info.dialect.parameter(parameter, as: .terms))"
     }
 
     /// The number of candidates, at most `limit`: a larger count costs time and changes nothing.
-    /// - Throws: `ReadOverrun` as the query itself: trigrams that are each frequent but rarely occur together take
-    ///   long.
-    func candidates(upTo limit: Int64, _ connection: any StoreConnection) throws -> Int64 {
+    /// - Throws: `ReadOverrun` as the query itself: counting the rows of many terms takes long.
+    func count(upTo limit: Int64, _ connection: any StoreConnection) throws -> Int64 {
         let statement = try connection.query(
             """
-            SELECT count(*) FROM (SELECT 1 FROM \(table) \
-            WHERE \(found(by: dialect.parameter("?1", as: operand))) \
-            LIMIT \(dialect.parameter("?2", as: .integer))) candidates
+            SELECT count(*) FROM (\(rows("?1")) LIMIT \(info.dialect.parameter("?2", as: .integer))) candidates
             """)
         defer { statement.reset() }
-        try statement.bind(match, at: 1)
+        try statement.bind(term, at: 1)
         try statement.bind(limit, at: 2)
         return try statement.step() ? statement.int(0) : 0
+    }
+
+    /// At least the number of objects of the class.
+    func objects(_ connection: any StoreConnection) throws -> Int64 {
+        let newest = try connection.statement("SELECT coalesce(max(id), 0) FROM o\(info.id)")
+        defer { newest.reset() }
+        return try newest.step() ? newest.int(0) : 0
+    }
+}
+
+/// The ways to a page that do not look up the candidates of a text search one by one.
+struct TextWalks {
+    let search: TextSearch
+    /// The page by reading all objects in its order until it is full. It is best if most objects are candidates.
+    let all: String
+    /// The page by meeting all objects in its order but reading only candidates; nil for PostgreSQL. It is best for
+    /// many candidates: those may be the last in the order.
+    let candidates: String?
+
+    /// The SQL of the best way; nil for looking up.
+    /// - Parameter wanted: the number of objects of the page and before it.
+    func sql(wanted: Double, _ connection: any StoreConnection) throws -> String? {
+        let objects = try search.objects(connection)
+        let few = Self.lookupsMax(wanted: wanted, of: objects)
+        let most = candidates == nil ? few : max(few, objects / 2)
+        let count = try search.count(upTo: most, connection)
+        if count < few { return nil }
+        return count < most ? candidates : all
+    }
+
+    /// The number of candidates up to which looking up each of them is faster. Every `objects / candidates`th object is
+    /// a candidate, so a walk meets `wanted * objects / candidates` objects. Both costs are equal when the number of
+    /// candidates is the square root of `wanted * objects`. The minimum is a thousand: a walk may meet all candidates
+    /// last.
+    private static func lookupsMax(wanted: Double, of objects: Int64) -> Int64 {
+        Int64(min(max(1000, (wanted * Double(objects)).squareRoot()), 1_000_000))
     }
 }
 
 extension ConditionPart {
-    /// The searches that together find every object that meets the condition: this part's search, or one for each
-    /// clause of an `$or`. Empty if text searches do not cover all clauses.
-    var searches: [TextSearch] {
-        if let search { return [search.text] }
-        let clauses = alternatives.map { clause in clause.lazy.map(\.searches).first { !$0.isEmpty } ?? [] }
-        return clauses.contains(where: \.isEmpty) ? [] : clauses.flatMap(\.self)
-    }
-
-    /// The same condition without the text index, for objects that are scanned in order.
-    var withoutSearch: ConditionPart {
-        if let search { return ConditionPart(sql: search.always, isBroad: true) }
-        guard !alternatives.isEmpty else { return self }
-        return ConditionPart(anyOf: alternatives.map { $0.map(\.withoutSearch) })
+    /// The search that finds every object that meets the condition: this part's search, or the searches of all clauses
+    /// of an `$or`.
+    var wholeSearch: TextSearch? {
+        if let search { return search }
+        let clauses = alternatives.compactMap { clause in TextSearch.intersection(clause.compactMap(\.wholeSearch)) }
+        return clauses.count == alternatives.count ? TextSearch.union(clauses) : nil
     }
 }

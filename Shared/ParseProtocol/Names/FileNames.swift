@@ -13,14 +13,14 @@ public enum FileNames {
     /// `_`, or `-` for a private file; `~` for a photo of an account that the storefront stores; then the client's
     /// name, which downloads show.
     /// - Parameter digits: the 32 random digits; nil for new ones.
-    public static func kept(
+    public static func storedName(
         _ name: String, isPrivate: Bool = false, isAccountPhoto: Bool = false, digits: String? = nil
     ) -> String {
         (digits ?? Hex.random(bytes: 16)) + (isPrivate ? "-" : "_") + (isAccountPhoto ? "~" : "") + name
     }
 
-    /// Whether a name has the form of `kept`. Such a name is also safe as the last component of a path.
-    public static func isKept(_ name: some StringProtocol) -> Bool {
+    /// Whether a name has the form of `storedName`. Such a name is also safe as the last component of a path.
+    public static func isStoredName(_ name: some StringProtocol) -> Bool {
         let bytes = Array(name.utf8.prefix(34))
         return bytes.count == 34 && name.utf8.count <= 255
             && (bytes[32] == UInt8(ascii: "_") || bytes[32] == UInt8(ascii: "-"))
@@ -29,29 +29,29 @@ public enum FileNames {
     }
 
     /// Whether the file of a stored name needs a signed URL.
-    public static func isPrivate(_ kept: some StringProtocol) -> Bool {
-        kept.utf8.dropFirst(32).first == UInt8(ascii: "-")
+    public static func isPrivate(_ name: some StringProtocol) -> Bool {
+        name.utf8.dropFirst(32).first == UInt8(ascii: "-")
     }
 
     /// Whether a name is the stored one of a photo of an account. A client's name cannot begin with the mark (`check`).
-    public static func isAccountPhoto(_ name: some StringProtocol) -> Bool { isKept(name) && hasPhotoMark(name) }
+    public static func isAccountPhoto(_ name: some StringProtocol) -> Bool { isStoredName(name) && hasPhotoMark(name) }
 
-    private static func hasPhotoMark(_ kept: some StringProtocol) -> Bool {
-        kept.utf8.dropFirst(32).starts(with: "_~".utf8)
+    private static func hasPhotoMark(_ name: some StringProtocol) -> Bool {
+        name.utf8.dropFirst(32).starts(with: "_~".utf8)
     }
 
     /// The client's part of a stored name.
-    public static func original(_ kept: some StringProtocol) -> String {
-        String(kept.dropFirst(hasPhotoMark(kept) ? 34 : 33))
+    public static func original(_ name: some StringProtocol) -> String {
+        String(name.dropFirst(hasPhotoMark(name) ? 34 : 33))
     }
 
     /// The `Content-Disposition` of a download: types that browsers display safely are shown inline, all others are
     /// saved.
     /// - Parameter contentType: without parameters.
-    public static func disposition(_ kept: some StringProtocol, contentType: String) -> String {
+    public static func disposition(_ name: some StringProtocol, contentType: String) -> String {
         let isShown = contentType.hasPrefix("image/") || contentType == "application/pdf" || contentType == "text/plain"
         // The name consists of letters, digits and a few characters that need no escape.
-        return "\(isShown ? "inline" : "attachment"); filename=\"\(original(kept))\""
+        return "\(isShown ? "inline" : "attachment"); filename=\"\(original(name))\""
     }
 
     /// The `Content-Type` of a download.

@@ -9,7 +9,7 @@ public enum PictureWidths {
 
     /// Whether a stored name is that of a public file with the extension of a picture.
     public static func apply(to name: String) -> Bool {
-        guard FileNames.isKept(name), !FileNames.isPrivate(name), let dot = name.lastIndex(of: ".") else {
+        guard FileNames.isStoredName(name), !FileNames.isPrivate(name), let dot = name.lastIndex(of: ".") else {
             return false
         }
         return extensions.contains(name[name.index(after: dot)...].lowercased())

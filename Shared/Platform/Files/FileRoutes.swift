@@ -72,7 +72,7 @@ package struct FileKeeper: Sendable {
     private static let abandonedAfter = Duration.seconds(3600)
 
     func save(_ message: SaveFileRequest, _ request: ServiceRequest) async throws {
-        guard FileNames.isKept(message.name), let content = request.documents.first, !content.isEmpty else {
+        guard FileNames.isStoredName(message.name), let content = request.documents.first, !content.isEmpty else {
             throw ParseError(.fileSaveError, "Invalid file upload.")
         }
         let name = message.name
@@ -156,7 +156,7 @@ package struct FileKeeper: Sendable {
         for shard in try await folder.onDisk({ [folder] in folder.shards() }) {
             let names = try await folder.onDisk { [folder] in folder.names(in: shard, before: time) }
             let strangers = try await host.store.read(for: nil) { try FileTable.strangers(names, in: $0) }
-            for name in strangers where FileNames.isKept(name) { folder.remove(name) }
+            for name in strangers where FileNames.isStoredName(name) { folder.remove(name) }
             count += strangers.count
         }
         return count

@@ -62,8 +62,8 @@ struct AuditedWrite: Sendable {
         let hidden = transaction.protectedFields(of: change.className)
         // A stored object has no members for its relations, so the note takes the client's operation instead.
         for (name, value) in change.object.objectValue ?? [:] {
-            for (label, told) in RelationNote.members(of: name, value, isHidden: hidden.contains(name)) {
-                after?[label] = told
+            for (label, member) in RelationNote.members(of: name, value, isHidden: hidden.contains(name)) {
+                after?[label] = member
             }
         }
         notes.append(

@@ -16,7 +16,7 @@ public final class BackgroundGroup: Sendable {
     private let state = Mutex(State())
     private let ended = WakeUp()
 
-    /// A group without work.
+    /// Creates an empty group.
     public init() {}
 
     /// Adds work that only the writer does. Called while the service is built.

@@ -82,8 +82,8 @@ package final class LiveFeed {
 
     /// - Throws: `.inefficientQuery` (154) for a client that has exhausted its time, `.requestLimitExceeded` (155) for
     ///   too many subscriptions, `.invalidQuery` (102) for a condition that live queries do not support.
-    /// - Returns: the answer, and whether every later change of the class is noticed. If not, the caller must run a job
-    ///   on the writer before it answers.
+    /// - Returns: the reply, and whether every later change of the class is noticed. If not, the caller must run a job
+    ///   on the writer before it replies.
     package func subscribe(_ wish: Wish) throws -> (answer: LiveSubscribed, isSettled: Bool) {
         meet(wish.message.gateway, at: wish.message.place)
         // A replacement of an existing subscription is always allowed.
@@ -124,8 +124,8 @@ package final class LiveFeed {
     private func start(of message: LiveSubscribe, _ className: String) -> (position: UInt64, isKnown: Bool)? {
         if message.replaces != 0 {
             let former = gateways.id(of: message.replaces, at: message.gateway)
-            guard let place = former.flatMap({ held[$0] }), place.className == className else { return (0, false) }
-            return (place.position, window.changes(of: className, after: place.position) != nil)
+            guard let entry = former.flatMap({ held[$0] }), entry.className == className else { return (0, false) }
+            return (entry.position, window.changes(of: className, after: entry.position) != nil)
         }
         guard message.resumes else { return nil }
         let isKnown =
@@ -174,10 +174,10 @@ package final class LiveFeed {
     }
 
     /// Registers a gateway, or notes that a known one is alive. A new gateway has no subscriptions yet.
-    private func meet(_ gateway: UInt64, at place: String) {
+    private func meet(_ gateway: UInt64, at replica: String) {
         if gateways[gateway] == nil {
-            for other in gateways.replaced(by: gateway, at: place) { drop(other) }
-            gateways.add(gateway, at: place, name: newName())
+            for other in gateways.replaced(by: gateway, at: replica) { drop(other) }
+            gateways.add(gateway, at: replica, name: newName())
         }
         gateways[gateway]?.lastHeard = clock()
     }
@@ -297,7 +297,7 @@ package final class LiveFeed {
 
     // MARK: Gateways
 
-    /// The answer to a request for news; nil when there is none and the gateway knows the feed's current name.
+    /// The reply to a request for news; nil when there is none and the gateway knows the feed's current name.
     package func next(_ message: LiveNext) -> (news: LiveNews, documents: [[UInt8]])? {
         asked(message)
         return news(for: message)
@@ -310,14 +310,14 @@ package final class LiveFeed {
         gateways[message.gateway]?.outbox.taken(message.taken)
     }
 
-    /// The answer to a noted request; nil when there is no news yet.
+    /// The reply to a noted request; nil when there is no news yet.
     package func news(for message: LiveNext) -> (news: LiveNews, documents: [[UInt8]])? {
         guard let own = gateways[message.gateway] else { return (.with { $0.feed = makeFeed() }, []) }
         guard message.feed == 0 || message.feed == own.name else { return (.with { $0.feed = own.name }, []) }
         return own.outbox.isEmpty ? nil : own.outbox.news(feed: own.name, position: position)
     }
 
-    /// The answer to a request that timed out.
+    /// The reply to a request that timed out.
     package func nothing(for message: LiveNext) -> LiveNews {
         .with {
             $0.feed = gateways[message.gateway]?.name ?? 0

@@ -78,7 +78,7 @@ package final class LiveFeedThread: @unchecked Sendable {
         }
     }
 
-    /// Answers all pending requests and refuses later ones.
+    /// Replies to all pending requests and refuses later ones.
     package func stop() {
         condition.withLock {
             isStopping = true

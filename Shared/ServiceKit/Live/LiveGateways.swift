@@ -10,7 +10,7 @@ struct LiveGateways {
 
     struct Gateway {
         /// The gateway's name in the suite, such as `gateway-2`.
-        let place: String
+        let replica: String
         fileprivate let slot: UInt64
         /// The name by which this gateway knows the feed.
         fileprivate(set) var name: UInt64
@@ -65,16 +65,16 @@ struct LiveGateways {
     func unheard(since moment: Int64) -> [UInt64] { known.filter { $0.value.lastHeard < moment }.map(\.key) }
 
     /// The gateways to drop when a new one registers.
-    func replaced(by id: UInt64, at place: String) -> [UInt64] {
-        let former = known.filter { $0.value.place == place }.map(\.key)
+    func replaced(by id: UInt64, at replica: String) -> [UInt64] {
+        let former = known.filter { $0.value.replica == replica }.map(\.key)
         guard former.isEmpty, known.count >= Self.countMax else { return former }
         return known.min { $0.value.lastHeard < $1.value.lastHeard }.map { [$0.key] } ?? []
     }
 
-    mutating func add(_ id: UInt64, at place: String, name: UInt64) {
+    mutating func add(_ id: UInt64, at replica: String, name: UInt64) {
         let slot = (0...UInt64(known.count)).first { slots[$0] == nil } ?? UInt64(known.count)
         slots[slot] = id
-        known[id] = Gateway(place: place, slot: slot, name: name)
+        known[id] = Gateway(replica: replica, slot: slot, name: name)
     }
 
     mutating func remove(_ id: UInt64) {

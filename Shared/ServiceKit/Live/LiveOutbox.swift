@@ -20,7 +20,7 @@ struct LiveOutbox {
 
     /// Limit of the backlog in bytes. Beyond it the gateway's subscriptions end.
     static let bytesMax = 64 << 20
-    /// Limits of one answer, because it shares the bus with all other traffic.
+    /// Limits of one reply, because it shares the bus with all other traffic.
     private static let answerBytesMax = 1 << 20
     private static let answerDocumentsMax = 2000
 
@@ -53,7 +53,7 @@ struct LiveOutbox {
         bytes = 0
     }
 
-    /// The first entries, as many as fit into one answer.
+    /// The first entries, as many as fit into one reply.
     func news(feed: UInt64, position: UInt64) -> (news: LiveNews, documents: [[UInt8]]) {
         var news = LiveNews.with {
             $0.feed = feed

@@ -108,10 +108,10 @@ public enum CardNumber {
         guard text.utf8.count >= hexadecimalMin else { return text }
         var bytes = Array(text.utf8)
         var start = 0
-        for place in 0...bytes.count where place == bytes.count || !isHexadecimal(bytes[place]) {
-            defer { start = place + 1 }
-            if place - start >= hexadecimalMin { blank(start..<place, in: &bytes) }
-            guard place < bytes.count, bytes[place] == UInt8(ascii: "-"), place - start == 8 else { continue }
+        for index in 0...bytes.count where index == bytes.count || !isHexadecimal(bytes[index]) {
+            defer { start = index + 1 }
+            if index - start >= hexadecimalMin { blank(start..<index, in: &bytes) }
+            guard index < bytes.count, bytes[index] == UInt8(ascii: "-"), index - start == 8 else { continue }
             let end = start + 36
             guard end <= bytes.count, isUUID(bytes[start..<end]), end == bytes.count || !isHexadecimal(bytes[end])
             else { continue }
@@ -125,7 +125,7 @@ public enum CardNumber {
     private static let hexadecimalMin = 32
 
     private static func blank(_ range: Range<Int>, in bytes: inout [UInt8]) {
-        for place in range { bytes[place] = UInt8(ascii: "x") }
+        for index in range { bytes[index] = UInt8(ascii: "x") }
     }
 
     /// Called for each byte of long texts.

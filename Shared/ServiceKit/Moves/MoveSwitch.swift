@@ -9,7 +9,7 @@ import Synchronization
 /// The switch of one service, or its rehearsal: one job of the writer applies all staged rows as `/import` does, so
 /// that clients see all of them or none. Any refused row rolls the job back.
 ///
-/// Rows keep their times. Live queries are not told. An object that changed here after its row stays.
+/// Rows keep their times. Live queries do not report them. An object that changed here after its row stays.
 struct MoveSwitch: Sendable {
     let host: ServiceHost
     let rules: [String: any ClassRules]
@@ -179,9 +179,9 @@ struct MoveSwitch: Sendable {
         let replaced = wanted.map(\.objectId).filter { present[$0] != nil }
         changes = try Self.replacing(replaced, of: className, by: changes, in: transaction)
         let reply = try apply(changes, of: className, in: transaction)
-        for (row, told) in zip(wanted, try WriteReply(serializedBytes: reply.body).outcomes) where told.hasFailure {
+        for (row, result) in zip(wanted, try WriteReply(serializedBytes: reply.body).outcomes) where result.hasFailure {
             outcome.applied -= 1
-            outcome.refuse(className, row.objectId, ParseError(BusFailure(told.failure)))
+            outcome.refuse(className, row.objectId, ParseError(BusFailure(result.failure)))
         }
     }
 

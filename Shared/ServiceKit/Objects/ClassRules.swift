@@ -60,11 +60,11 @@ public struct ChangeOutcome: Sendable {
     public let before: JSON?
     /// The document after; nil on delete.
     public let after: JSON?
-    /// The answer for the client; rules may add to it.
+    /// The reply for the client; rules may add to it.
     public var answer: JSON
     /// Sessions that the gateway must drop from its cache.
     public var forget: Forget?
-    /// Whether the change is a create that was committed before, whose answer was lost.
+    /// Whether the change is a create that was committed before, whose reply was lost.
     package var isRepeated = false
 }
 

@@ -41,7 +41,7 @@ extension ServiceRoutes {
         }
     }
 
-    /// The answer for classes without rules, where a read suffices; nil where it does not.
+    /// The reply for classes without rules, where a read suffices; nil where it does not.
     private static func rights(
         of message: WriteRequest, _ request: ServiceRequest, _ host: ServiceHost, _ reader: StoreReader
     ) throws -> BusReply? {

@@ -67,15 +67,15 @@ extension ServiceRoutes {
                     atomic
                     ? try apply(change, rules, in: transaction)
                     : try transaction.alone(rules == nil ? change : nil) { try apply(change, rules, in: transaction) }
-                var told = WriteOutcome()
-                told.objectID = outcome.objectId
-                told.existed = change.verb == .create && outcome.before != nil
+                var reported = WriteOutcome()
+                reported.objectID = outcome.objectId
+                reported.existed = change.verb == .create && outcome.before != nil
                 if rules == nil, !change.shown.isEmpty, outcome.after != nil,
                     let shown = shown(change, outcome.objectId, in: transaction)
                 {
-                    told.shown = shown
+                    reported.shown = shown
                 }
-                reply.outcomes.append(told)
+                reply.outcomes.append(reported)
                 audit?.add(change, outcome, in: transaction)
                 answers.append(outcome.answer.serialized)
                 if let new = outcome.forget { forget = forget.map { $0.merging(new) } ?? new }
@@ -103,7 +103,7 @@ extension ServiceRoutes {
         }
     }
 
-    /// Applies one change with its class's rules. Live queries are not told of accounts and roles of another server.
+    /// Applies one change with its class's rules. Live queries do not report accounts and roles of another server.
     package static func apply(
         _ proposed: ProposedChange, _ rules: (any ClassRules)?, in transaction: StoreTransaction
     ) throws -> ChangeOutcome {

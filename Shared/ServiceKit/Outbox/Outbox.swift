@@ -224,7 +224,7 @@ public final class Outbox: Sendable {
         let messages = try await due(for: destination)
         guard !messages.isEmpty else { return false }
         let parcels = OutboxParcels.packed(messages.map { ($0.body.count, $0.attempts) })
-            .map { places in places.map { messages[$0] } }
+            .map { indices in indices.map { messages[$0] } }
         var outcomes = await withTaskCancellationHandler {
             await withTaskGroup(of: [Outcome].self) { group in
                 for parcel in parcels { group.addTask { [self] in await send(parcel, to: destination) } }

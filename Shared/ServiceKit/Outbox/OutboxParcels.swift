@@ -16,14 +16,14 @@ package enum OutboxParcels {
         var fresh: [Int] = []
         var bytes = 0
         var isFull = false
-        for (place, message) in messages.enumerated() {
+        for (index, message) in messages.enumerated() {
             guard message.attempts == 0 else {
-                parcels.append([place])
+                parcels.append([index])
                 continue
             }
             bytes += message.bytes
             isFull = isFull || fresh.count == messagesMax || !fresh.isEmpty && bytes > bytesMax
-            if !isFull { fresh.append(place) }
+            if !isFull { fresh.append(index) }
         }
         return fresh.isEmpty ? parcels : [fresh] + parcels
     }

@@ -22,7 +22,7 @@ package final class ParkedMessages: Sendable {
         self.logger = logger
     }
 
-    /// Whether the receiver is expected to give the same answer again. Temporary failures reported by the bus or the
+    /// Whether the receiver is expected to give the same reply again. Temporary failures reported by the bus or the
     /// receiver are not refusals.
     package static func isRefusal(_ error: any Error) -> Bool {
         guard let failure = (error as? BusFailure)?.failure, !failure.retriable else { return false }

@@ -17,7 +17,7 @@ public struct ParkedKind: Sendable {
         public let since: Timestamp
         /// Attempts before that.
         public let attempts: Int64
-        /// Further members of the answer, such as `orderId`.
+        /// Further members of the reply, such as `orderId`.
         public let more: [String: JSON]
 
         /// An item; `more` must not name the other members.

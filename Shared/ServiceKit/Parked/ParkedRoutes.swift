@@ -22,7 +22,7 @@ struct Parked: Sendable {
     let host: ServiceHost
     let kinds: [ParkedKind]
 
-    /// Items of a kind in one answer.
+    /// Items of a kind in one reply.
     private static let listedMax: Int64 = 100
     private static let idBytesMax = 1000
 

@@ -6,7 +6,7 @@ final class QuotaWatch: Sendable {
     private static let pause = Duration.seconds(2)
 
     private let host: ServiceHost
-    private let told = Mutex("")
+    private let lastReported = Mutex("")
 
     init(host: ServiceHost) { self.host = host }
 
@@ -22,9 +22,9 @@ final class QuotaWatch: Sendable {
 
     private func look() {
         let alarm = host.quotas.alarm
-        let shouldReport = told.withLock { told in
-            defer { told = alarm }
-            return told != alarm
+        let shouldReport = lastReported.withLock { lastReported in
+            defer { lastReported = alarm }
+            return lastReported != alarm
         }
         guard shouldReport else { return }
         host.warnings.set(alarm, of: "quotas")

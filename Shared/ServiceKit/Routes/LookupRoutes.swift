@@ -10,7 +10,7 @@ extension ServiceRoutes {
     private static let lookupsMax = 20
     /// Limit of a relation's members, which become a list in another query.
     private static let membersMax = 10_000
-    /// Limit of bytes of all answers together, as for one find.
+    /// Limit of bytes of all replies together, as for one find.
     private static let answerBytesMax = 32 << 20
 
     mutating func installLookups(for caller: @escaping @Sendable (Principal, _ className: String) -> Caller) {

@@ -100,7 +100,7 @@ package final class RouteHandler: LaneHandler {
         return nil
     }
 
-    /// Tries a read on the lane for a slice; if it gives no answer, a task does.
+    /// Tries a read on the lane for a slice; if it gives no reply, a task does.
     private func attempt(
         _ request: ServiceRequest, _ body: ServiceRoutes.Attempt,
         otherwise: @escaping @Sendable (ServiceRequest) async throws -> BusReply
@@ -163,13 +163,13 @@ package final class RouteHandler: LaneHandler {
     // MARK: Tasks
 
     /// Larger documents are decoded in a task, so that they do not block the lane.
-    private static let beginningBytesMax = 16_384
+    private static let firstStepBytesMax = 16_384
 
     /// Tries the first read of a task on the lane. If it takes longer than a slice, the task starts it again.
-    private func startReading(_ request: ServiceRequest, _ begin: @escaping ServiceRoutes.Beginning) {
+    private func startReading(_ request: ServiceRequest, _ begin: @escaping ServiceRoutes.FirstStep) {
         let start = Self.now
         do {
-            let isSmall = request.documents.allSatisfy { $0.count <= Self.beginningBytesMax }
+            let isSmall = request.documents.allSatisfy { $0.count <= Self.firstStepBytesMax }
             let rest = isSmall ? try attempt(request, at: start, { try begin(request, reader) }) : nil
             let used = Self.now - start
             Self.start(
@@ -226,15 +226,15 @@ package final class RouteHandler: LaneHandler {
     /// The reply for an error. Errors meant for clients keep their text; all others are logged and answered with
     /// `.internalServerError` (1).
     private static func failure(_ error: any Error, _ request: ServiceRequest, _ logger: Logger) -> BusFailure {
-        let known = BusFailure(error, of: request.kind)
-        if known == nil || StorageTrouble(error) != nil {
+        let failure = BusFailure(error, of: request.kind)
+        if failure == nil || StorageTrouble(error) != nil {
             logger.error(
                 "A request failed.",
                 metadata: [
                     "bus.kind": "\(request.kind)", "request.id": "\(request.envelope.traceID)", "error": "\(error)",
                 ])
         }
-        return known ?? BusFailure(.internalError)
+        return failure ?? BusFailure(.internalError)
     }
 }
 

@@ -12,16 +12,16 @@ package enum SchemaRights {
     package static func check(developersWish wish: JSON, ofBuiltIn className: String, stored: JSON) throws(ParseError) {
         guard wish["classLevelPermissions"] == nil else { throw refused("permissions", className) }
         for (name, change) in wish["fields"]?.objectValue ?? [:] {
-            let known = stored["fields"]?[name]
+            let current = stored["fields"]?[name]
             // Unchanged: some clients send back the schema that they read.
-            if change == known { continue }
+            if change == current { continue }
             let isPlain = Set(change.objectValue?.keys.map { $0 } ?? []).isSubset(of: ["type", "targetClass"])
-            guard known == nil, isPlain else { throw refused("fields", className) }
+            guard current == nil, isPlain else { throw refused("fields", className) }
         }
         for (name, change) in wish["indexes"]?.objectValue ?? [:] {
-            let known = stored["indexes"]?[name]
-            if change == known { continue }
-            guard change["_unique"] != true, known?["_unique"] != true else { throw refused("indexes", className) }
+            let current = stored["indexes"]?[name]
+            if change == current { continue }
+            guard change["_unique"] != true, current?["_unique"] != true else { throw refused("indexes", className) }
         }
     }
 

@@ -18,10 +18,10 @@ public struct ServiceRoutes: Sendable {
         /// A write with a predicate that is true if all of its changes are applied at once (`ClassStore.submit`).
         case plainWrite(keyed: Bool, atOnce: @Sendable (StoreTransaction) -> Bool, WriteWork)
         case task(@Sendable (ServiceRequest) async throws -> BusReply)
-        /// Work that an existing thread does and answers.
+        /// Work that an existing thread does and replies to.
         case handover(Handover)
         /// A task whose first step is a read, which the lane tries.
-        case readingTask(Beginning)
+        case readingTask(FirstStep)
         /// A read on the lane, with a task for requests that the read cannot answer.
         case attempt(Attempt, otherwise: @Sendable (ServiceRequest) async throws -> BusReply)
         /// The request's content determines the route.
@@ -37,7 +37,7 @@ public struct ServiceRoutes: Sendable {
     typealias Attempt = @Sendable (ServiceRequest, StoreReader) throws -> BusReply?
 
     /// The first step of a task. It has no side effects, because a slow one is started again elsewhere.
-    typealias Beginning = @Sendable (ServiceRequest, StoreReader) throws -> Rest
+    typealias FirstStep = @Sendable (ServiceRequest, StoreReader) throws -> Rest
 
     /// The rest of a task after its first read.
     public typealias Rest = @Sendable () async throws -> BusReply
@@ -45,7 +45,7 @@ public struct ServiceRoutes: Sendable {
     /// Receives the reply to a request, once and on any thread.
     public typealias Completion = @Sendable (Result<BusReply, any Error>) -> Void
 
-    /// Passes a request to a thread, which answers it. A thrown error is the answer.
+    /// Passes a request to a thread, which replies to it. A thrown error is the reply.
     typealias Handover = @Sendable (ServiceRequest, @escaping Completion) throws -> Void
 
     /// The work of a write in its transaction.
@@ -99,7 +99,7 @@ public struct ServiceRoutes: Sendable {
         read(framed: call) { try BusReply(body($0, $1, $2)) }
     }
 
-    /// As above, for an answer with frames after its message.
+    /// As above, for a reply with documents after its message.
     public mutating func read<Request, Reply>(
         framed call: Call<Request, Reply>,
         _ body: @escaping @Sendable (Request, ServiceRequest, StoreReader) throws -> BusReply
@@ -124,7 +124,7 @@ public struct ServiceRoutes: Sendable {
         task(framed: call) { try BusReply(await body($0, $1)) }
     }
 
-    /// As above, for an answer with frames after its message.
+    /// As above, for a reply with documents after its message.
     public mutating func task<Request, Reply>(
         framed call: Call<Request, Reply>,
         _ body: @escaping @Sendable (Request, ServiceRequest) async throws -> BusReply
@@ -132,7 +132,7 @@ public struct ServiceRoutes: Sendable {
         routes[call.kind] = .task { try await body(Request(serializedBytes: $0.body), $0) }
     }
 
-    /// Adds a route that passes the request to a thread, which answers it. Without a task this saves two thread
+    /// Adds a route that passes the request to a thread, which replies to it. Without a task this saves two thread
     /// switches. `body` must not block. It throws, or ensures that the completion is called.
     public mutating func handover<Request, Reply>(
         _ call: Call<Request, Reply>,
@@ -154,7 +154,7 @@ public struct ServiceRoutes: Sendable {
     }
 
     /// Adds a write that runs in one transaction, once per idempotency key. No task is needed: the lane submits the
-    /// work to the writer's thread, which answers after the commit.
+    /// work to the writer's thread, which replies after the commit.
     /// - Parameter keyed: false for work that recognises a repetition itself or may run twice; then no reply is stored.
     public mutating func write<Request, Reply>(
         _ call: Call<Request, Reply>, keyed: Bool = true,
@@ -163,7 +163,7 @@ public struct ServiceRoutes: Sendable {
         write(framed: call, keyed: keyed) { try BusReply(body($0, $1, $2)) }
     }
 
-    /// As above, for an answer with frames after its message.
+    /// As above, for a reply with documents after its message.
     public mutating func write<Request, Reply>(
         framed call: Call<Request, Reply>, keyed: Bool = true,
         _ body: @escaping @Sendable (Request, ServiceRequest, StoreTransaction) throws -> BusReply

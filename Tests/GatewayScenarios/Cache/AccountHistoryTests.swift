@@ -33,32 +33,37 @@ import Testing
         }
     }
 
+    /// What the readers and the writer of a history share.
+    private final class Progress: Sendable {
+        let count = Mutex(0)
+        let isOver = Atomic(false)
+    }
+
     /// Several clients read an account before, during and after a change of it.
     /// - Returns: the state before as version 0, and the one after as version 1.
     private func history(_ change: AccountChange) async throws -> ReadHistory {
         let recorder = ReadHistoryRecorder()
-        let count = Mutex(0)
-        let isOver = Atomic(false)
+        let progress = Progress()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for style in [ParseClient.Style.headers, .tunnelled, .headers, .tunnelled] {
                 let client = change.reader(style)
                 group.addTask {
                     var left = 8  // Requests after the change.
                     while left > 0 {
-                        if isOver.load(ordering: .sequentiallyConsistent) { left -= 1 }
+                        if progress.isOver.load(ordering: .sequentiallyConsistent) { left -= 1 }
                         let begin = recorder.now
                         guard let isAfter = try change.step.isAfter(await client.get("/users/me")) else { continue }
                         recorder.ended(["account": isAfter ? 1 : 0], isWrite: false, begin: begin)
-                        count.withLock { $0 += 1 }
+                        progress.count.withLock { $0 += 1 }
                     }
                 }
             }
-            defer { isOver.store(true, ordering: .sequentiallyConsistent) }
-            try await eventually("the session is used") { count.withLock { $0 > 40 } }
+            defer { progress.isOver.store(true, ordering: .sequentiallyConsistent) }
+            try await eventually("the session is used") { progress.count.withLock { $0 > 40 } }
             let begin = recorder.now
             try await change.make()
             recorder.ended(["account": 1], isWrite: true, begin: begin)
-            isOver.store(true, ordering: .sequentiallyConsistent)
+            progress.isOver.store(true, ordering: .sequentiallyConsistent)
             try await group.waitForAll()
         }
         return recorder.recorded

@@ -35,7 +35,7 @@ import Testing
             #expect(try await anyone.send(.GET, address).status == 403, "\(address)")
         }
         // A missing file gets the same refusal as an existing one.
-        let unknown = FileNames.kept("letter.txt", isPrivate: true)
+        let unknown = FileNames.storedName("letter.txt", isPrivate: true)
         #expect(try await anyone.send(.GET, "/files/satchel/\(unknown)").status == 403)
         let (_, open) = try await Self.upload(suite, private: false)
         #expect(try await anyone.send(.GET, open).status == 200)

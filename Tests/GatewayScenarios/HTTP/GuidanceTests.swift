@@ -54,11 +54,11 @@ import Testing
         var root = client
         root.url = client.url.replacingOccurrences(of: "/parse", with: "")
         let cases: [(ParseClient, HTTPMethod, String, String)] = [
-            (root, .GET, "/classes/Product", "put /parse in front of it"),
-            (root, .POST, "/functions/checkout", "put /parse in front of it"),
+            (root, .GET, "/classes/Product", "must begin with /parse."),
+            (root, .POST, "/functions/checkout", "must begin with /parse."),
             (root, .GET, "/nothing", "The API is at /parse."),
-            (client, .GET, "/parse/classes/Product", "has the mount twice"),
-            (client, .GET, "/1/classes/Product", "has the mount twice"),
+            (client, .GET, "/parse/classes/Product", "leave /parse out of the path"),
+            (client, .GET, "/1/classes/Product", "leave /1 out of the path"),
             (client, .GET, "/functions", "/parse/functions/{functionName}"),
             (client, .GET, "/classes", "/parse/classes/{className}"),
             (client, .GET, "/Classes/Product", "begins with /parse/classes"),

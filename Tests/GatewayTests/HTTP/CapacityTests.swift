@@ -7,70 +7,74 @@ import Testing
 /// docs/internals/hardening.md.
 @Suite struct CapacityTests {
     private func shares() -> ByteShares {
-        ByteShares(max: 100, strangersMax: 50, shareMax: (strangers: 20, known: 40))
+        ByteShares(max: 100, unauthenticatedMax: 50, shareMax: (unauthenticated: 20, authenticated: 40))
     }
 
-    private func stranger(_ network: String) -> ByteShares.Holder { .init(network: network, isKnown: false) }
-    private func known(_ network: String) -> ByteShares.Holder { .init(network: network, isKnown: true) }
+    private func unauthenticated(_ network: String) -> ByteShares.Holder {
+        .init(network: network, isAuthenticated: false)
+    }
+    private func authenticated(_ network: String) -> ByteShares.Holder {
+        .init(network: network, isAuthenticated: true)
+    }
 
-    @Test func strangersLeaveRoomForThoseWhoAreKnown() {
+    @Test func unauthenticatedClientsLeaveRoomForAuthenticatedOnes() {
         var shares = shares()
         func take(_ bytes: Int, _ holder: ByteShares.Holder) -> Bool { shares.take(bytes, for: holder) }
-        #expect(take(20, stranger("a")))
-        #expect(!take(1, stranger("a")), "A network has its share.")
-        #expect(take(20, stranger("b")))
-        #expect(take(10, stranger("c")))
-        #expect(!take(1, stranger("d")), "Half is for strangers.")
-        #expect(take(40, known("a")))
-        #expect(!take(1, known("a")))
-        #expect(take(10, known("b")))
-        #expect(!take(1, known("c")))
-        shares.giveBack(20, of: stranger("a"))
+        #expect(take(20, unauthenticated("a")))
+        #expect(!take(1, unauthenticated("a")), "A network has its share.")
+        #expect(take(20, unauthenticated("b")))
+        #expect(take(10, unauthenticated("c")))
+        #expect(!take(1, unauthenticated("d")), "Half is for unauthenticated clients.")
+        #expect(take(40, authenticated("a")))
+        #expect(!take(1, authenticated("a")))
+        #expect(take(10, authenticated("b")))
+        #expect(!take(1, authenticated("c")))
+        shares.giveBack(20, of: unauthenticated("a"))
         #expect(shares.held == 80)
-        #expect(take(20, known("c")))
-        #expect(!take(1, stranger("d")))
+        #expect(take(20, authenticated("c")))
+        #expect(!take(1, unauthenticated("d")))
     }
 
     @Test func whatCannotBeRefusedCounts() {
         var shares = shares()
         func take(_ bytes: Int, _ holder: ByteShares.Holder) -> Bool { shares.take(bytes, for: holder) }
-        shares.force(150, for: stranger("a"))
-        #expect(!take(1, known("b")))
-        shares.giveBack(150, of: stranger("a"))
+        shares.force(150, for: unauthenticated("a"))
+        #expect(!take(1, authenticated("b")))
+        shares.giveBack(150, of: unauthenticated("a"))
         #expect(shares.held == 0)
-        #expect(take(40, known("b")))
+        #expect(take(40, authenticated("b")))
     }
 
     @Test func largeBodiesHaveAShareAndTheOneWhoSentLeastIsNext() {
-        var turns = BodyTurns(share: 0.5)
+        var queue = BodyQueue(share: 0.5)
         let second: UInt64 = 1_000_000_000
-        func enter(_ network: String, now: UInt64) -> BodyTurns.Entry {
-            turns.enter(network, work: second / 4, now: now)
+        func enter(_ network: String, now: UInt64) -> BodyQueue.Entry {
+            queue.enter(network, work: second / 4, now: now)
         }
-        #expect(enter("greedy", now: second) == .goesOn, "What is begun goes past the share and is owed.")
+        #expect(enter("greedy", now: second) == .ready, "What is begun goes past the share and is owed.")
         #expect(enter("greedy", now: second) == .waits(1))
         #expect(enter("greedy", now: second) == .waits(2))
         #expect(enter("modest", now: second + 1) == .waits(3))
-        #expect(turns.next(now: second + 1) == nil)
-        let pause = turns.pause(now: second + 1)
+        #expect(queue.next(now: second + 1) == nil)
+        let pause = queue.pause(now: second + 1)
         #expect((second / 4..<second / 2).contains(pause), "Worked off at half the pace.")
         let later = second + 1 + pause
-        #expect(turns.next(now: later).map { [Int($0.ticket), $0.isTurn ? 1 : 0] } == [3, 1])
-        #expect(turns.next(now: later) == nil, "The turn is used up.")
-        #expect(turns.next(now: later + second / 2).map { [Int($0.ticket), $0.isTurn ? 1 : 0] } == [1, 1])
-        #expect(!turns.isEmpty)
+        #expect(queue.next(now: later).map { [Int($0.ticket), $0.isReady ? 1 : 0] } == [3, 1])
+        #expect(queue.next(now: later) == nil, "The turn is used up.")
+        #expect(queue.next(now: later + second / 2).map { [Int($0.ticket), $0.isReady ? 1 : 0] } == [1, 1])
+        #expect(!queue.isEmpty)
         #expect(
-            turns.next(now: 2 * second + BodyTurns.patience).map { [Int($0.ticket), $0.isTurn ? 1 : 0] } == [2, 0])
-        #expect(turns.isEmpty)
+            queue.next(now: 2 * second + BodyQueue.patience).map { [Int($0.ticket), $0.isReady ? 1 : 0] } == [2, 0])
+        #expect(queue.isEmpty)
     }
 
     @Test func fewLargeBodiesOfOneNetworkWait() {
-        var turns = BodyTurns(share: 0.25)
-        func enter(_ network: String) -> BodyTurns.Entry { turns.enter(network, work: 1 << 30, now: 1) }
-        #expect(enter("a") == .goesOn)
-        for place in 1...BodyTurns.waitingPerNetworkMax { #expect(enter("a") == .waits(UInt64(place))) }
+        var queue = BodyQueue(share: 0.25)
+        func enter(_ network: String) -> BodyQueue.Entry { queue.enter(network, work: 1 << 30, now: 1) }
+        #expect(enter("a") == .ready)
+        for place in 1...BodyQueue.waitingPerNetworkMax { #expect(enter("a") == .waits(UInt64(place))) }
         #expect(enter("a") == .full)
-        for place in BodyTurns.waitingPerNetworkMax + 1...BodyTurns.waitingMax {
+        for place in BodyQueue.waitingPerNetworkMax + 1...BodyQueue.waitingMax {
             #expect(enter("\(place)") == .waits(UInt64(place)))
         }
         #expect(enter("b") == .full)
@@ -79,11 +83,11 @@ import Testing
     @Test func manyTextsAreMoreWorkThanOne() {
         let names = Array("{\"keys\":\"\(String(repeating: "name,", count: 40_000))\"}".utf8)
         let texts = Array("[\(String(repeating: "\"t\",", count: 40_000))1]".utf8)
-        #expect(BodyTurns.work(for: texts) > 20 * BodyTurns.work(for: names))
+        #expect(BodyQueue.work(for: texts) > 20 * BodyQueue.work(for: names))
         let numbers = Array("[\(String(repeating: "12345,", count: 40_000))1]".utf8)
-        #expect(BodyTurns.work(for: numbers) > 15 * BodyTurns.work(for: names))
+        #expect(BodyQueue.work(for: numbers) > 15 * BodyQueue.work(for: names))
         let escaped = Array("{\"a\":\"\(String(repeating: "\\\",", count: 40_000))\"}".utf8)
-        #expect(BodyTurns.work(for: escaped) < 2 * BodyTurns.work(for: names))
+        #expect(BodyQueue.work(for: escaped) < 2 * BodyQueue.work(for: names))
     }
 
     @Test func connectionsKeepRoomForOthers() {
@@ -116,8 +120,8 @@ import Testing
     }
 
     @Test func bodiesOfAWideNetworkLeaveRoomForOthers() {
-        var shares = ByteShares(max: 800, strangersMax: 400, shareMax: (strangers: 100, known: 400))
-        func takes(_ network: String) -> Bool { shares.take(100, for: stranger(network)) }
+        var shares = ByteShares(max: 800, unauthenticatedMax: 400, shareMax: (unauthenticated: 100, authenticated: 400))
+        func takes(_ network: String) -> Bool { shares.take(100, for: unauthenticated(network)) }
         #expect((0..<8).count { takes("20010db8000a000\($0)") } == 3)
         #expect(takes("20010db8000b0000"))
     }

@@ -107,7 +107,7 @@ import Testing
         var line = line(head("/1"), body)
         line.inputEnded(.failed(HTTPParserError.invalidChunkSize))
         #expect(names(&line) == ["begin /1", "body abc", "broken"])
-        #expect(name(line.failed(HTTPParserError.invalidChunkSize, hasBegun: false)) == "refuse")
+        #expect(name(line.failed(HTTPParserError.invalidChunkSize, hasSentHead: false)) == "refuse")
         #expect(names(&line).isEmpty)
     }
 
@@ -145,7 +145,7 @@ import Testing
         for error in [Lost(), HTTPParserError.unknown] as [any Error] {
             var begun = line(head("/1"), .end(nil))
             #expect(names(&begun) == ["begin /1", "whole"])
-            #expect(name(begun.failed(error, hasBegun: true)) == "close")
+            #expect(name(begun.failed(error, hasSentHead: true)) == "close")
         }
         var headless = line(body)
         #expect(names(&headless) == ["close"])

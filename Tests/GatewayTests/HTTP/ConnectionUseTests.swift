@@ -12,25 +12,25 @@ import Testing
     @Test func anUnusedConnectionIsClosed() {
         let use = ConnectionUse(idleMax: idleMax, now: start)
         #expect(use.end == at(75))
-        #expect(use.looked(now: at(74)) == .look(at: at(75)))
-        #expect(use.looked(now: at(75)) == .close)
+        #expect(use.checked(now: at(74)) == .check(at: at(75)))
+        #expect(use.checked(now: at(75)) == .close)
     }
 
     @Test func anAnswerMayTakeAsLongAsItTakes() {
         var use = ConnectionUse(idleMax: idleMax, now: start)
         use.headArrived(now: at(10))
         use.bodyArrived(now: at(60))
-        #expect(use.looked(now: at(75)) == .look(at: at(135)), "The body has yet to come.")
+        #expect(use.checked(now: at(75)) == .check(at: at(135)), "The body has yet to come.")
         use.endArrived(now: at(70))
-        #expect(use.looked(now: at(500)) == .goesOn)
-        #expect(use.answered(now: at(600)) == .look(at: at(675)))
-        #expect(use.looked(now: at(675)) == .close)
+        #expect(use.checked(now: at(500)) == .goesOn)
+        #expect(use.answered(now: at(600)) == .check(at: at(675)))
+        #expect(use.checked(now: at(675)) == .close)
     }
 
     @Test func aBodyThatDoesNotComeIsNotWaitedFor() {
         var use = ConnectionUse(idleMax: idleMax, now: start)
         use.headArrived(now: at(1))
-        #expect(use.looked(now: at(76)) == .close)
+        #expect(use.checked(now: at(76)) == .close)
     }
 
     @Test func theEndComesBehindAllAnswers() {
@@ -49,9 +49,9 @@ import Testing
     /// Bytes that are not HTTP get an answer without having been a request.
     @Test func anAnswerToNoRequestIsNotCounted() {
         var use = ConnectionUse(idleMax: idleMax, now: start)
-        #expect(use.answered(now: at(1)) == .look(at: at(76)))
+        #expect(use.answered(now: at(1)) == .check(at: at(76)))
         use.headArrived(now: at(2))
         use.endArrived(now: at(2))
-        #expect(use.looked(now: at(500)) == .goesOn)
+        #expect(use.checked(now: at(500)) == .goesOn)
     }
 }

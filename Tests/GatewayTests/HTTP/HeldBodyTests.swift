@@ -6,7 +6,7 @@ import Testing
     @Test func aBodyIsWholeWhenAllOfItIsThere() {
         var body = HeldBody(count: 5)
         #expect(body.add([1, 2]) == .more)
-        #expect(body.ended() == .unfit, "Some of it is missing.")
+        #expect(body.ended() == .mismatch, "Some of it is missing.")
         #expect(body.add([3, 4, 5]) == .more)
         #expect(body.bytes == [1, 2, 3, 4, 5])
         #expect(body.ended() == .whole)
@@ -14,15 +14,15 @@ import Testing
 
     @Test func whatWasNotAnnouncedIsUnfit() {
         var body = HeldBody(count: 2)
-        #expect(body.add([1, 2, 3]) == .unfit)
+        #expect(body.add([1, 2, 3]) == .mismatch)
         #expect(body.add([1, 2]) == .more)
-        #expect(body.add([3]) == .unfit)
+        #expect(body.add([3]) == .mismatch)
         #expect(body.bytes == [1, 2], "What came before can go on.")
     }
 
     @Test func aRequestWithoutABodyIsWholeAtOnce() {
         var body = HeldBody(count: 0)
         #expect(body.ended() == .whole)
-        #expect(body.add([1]) == .unfit)
+        #expect(body.add([1]) == .mismatch)
     }
 }

@@ -45,7 +45,7 @@ import Testing
         #expect(!session.isOver)
     }
 
-    /// SDKs recognize these texts, reconnect, and omit what they sent beyond the first protocol version.
+    /// SDKs recognize these texts, reconnect, and omit the options that they sent beyond the first protocol version.
     @Test(arguments: [
         #"{"op":"subscribe","requestId":1,"query":{"className":"A","where":{},"include":["b"]}}"#,
         #"{"op":"subscribe","requestId":1,"query":{"className":"A","where":{}},"more":1}"#,

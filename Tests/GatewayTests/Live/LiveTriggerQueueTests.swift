@@ -7,7 +7,7 @@ import Testing
 /// limited in number.
 @Suite struct LiveTriggerQueueTests {
     private final class Sink: LiveSink {
-        func deliver(_ messages: SubscriptionRegistry.Told.SubSequence) {}
+        func deliver(_ messages: SubscriptionRegistry.Deliveries.SubSequence) {}
         func stop() {}
     }
 
@@ -36,7 +36,7 @@ import Testing
 
     /// The requestId, and the position of an event, `r` for a refusal, or `e` and the code for the end.
     private static func short(_ step: LiveTriggerQueue.Step) -> [String] {
-        step.told.map { subscription, message in
+        step.deliveries.map { subscription, message in
             let what =
                 switch message {
                 case .subscribed: "s"
@@ -81,10 +81,10 @@ import Testing
         #expect(Self.short(first) == ["2:3"])
         #expect(first.calls.map(\.event.cursor.position) == [1, 2])
         let end = turns.take([(bound, .ended(LiveProblem(119, "no")))]) { _ in true }
-        #expect(end.told.isEmpty, "What was told before the end comes before it.")
-        let second = turns.finish(first.calls[1].number, .told(Self.delivery(2)))
-        #expect(second.told.isEmpty)
-        let both = turns.finish(first.calls[0].number, .told(Self.delivery(1)))
+        #expect(end.deliveries.isEmpty, "What was sent before the end comes before it.")
+        let second = turns.finish(first.calls[1].number, .deliver(Self.delivery(2)))
+        #expect(second.deliveries.isEmpty)
+        let both = turns.finish(first.calls[0].number, .deliver(Self.delivery(1)))
         #expect(Self.short(both) == ["1:1", "1:2", "1:e119"])
         #expect(both.over.map(\.requestId) == [1])
         #expect(turns.isEmpty)
@@ -94,7 +94,7 @@ import Testing
         var turns = Self.turns()
         let subscription = Self.subscription()
         let step = turns.take((1...3).map { (subscription, Self.event($0)) }) { _ in true }
-        _ = turns.finish(step.calls[2].number, .told(Self.delivery(3)))
+        _ = turns.finish(step.calls[2].number, .deliver(Self.delivery(3)))
         _ = turns.finish(step.calls[1].number, .refused(LiveProblem(141, "no")))
         let last = turns.finish(step.calls[0].number, .withheld)
         #expect(Self.short(last) == ["1:r2", "1:3"])
@@ -112,8 +112,8 @@ import Testing
         ]
         let step = turns.take((guests + others).map { ($0, Self.event(1)) }) { _ in true }
         #expect(step.calls.count == 4)
-        let told = turns.finish(step.calls[0].number, .told(Self.delivery(1)))
-        #expect(Self.short(told) == ["1:1", "2:1", "3:1"])
+        let deliveries = turns.finish(step.calls[0].number, .deliver(Self.delivery(1)))
+        #expect(Self.short(deliveries) == ["1:1", "2:1", "3:1"])
         let seen = turns.take([(guests[0], Self.event(2, #"{"a":1}"#)), (guests[1], Self.event(2, "{}"))]) { _ in true }
         #expect(seen.calls.count == 2, "What they may see is not the same.")
     }
@@ -125,14 +125,14 @@ import Testing
         var step = turns.take((1...UInt64(count)).map { (subscription, Self.event($0)) }) { _ in true }
         #expect(step.calls.count == LiveTriggerQueue.callsAtOnce)
         var calls = step.calls
-        var told: [String] = []
+        var deliveries: [String] = []
         while let call = calls.first {
             calls.removeFirst()
-            step = turns.finish(call.number, .told(call.event))
+            step = turns.finish(call.number, .deliver(call.event))
             calls += step.calls
-            told += Self.short(step)
+            deliveries += Self.short(step)
         }
-        #expect(told == (1...count).map { "1:\($0)" })
+        #expect(deliveries == (1...count).map { "1:\($0)" })
         #expect(turns.isEmpty)
     }
 
@@ -145,16 +145,16 @@ import Testing
         let other = Self.subscription(3)
         let large = String(repeating: "x", count: 2000)
         let alone = turns.take([(first, Self.event(1, large))]) { _ in true }
-        #expect(alone.told.isEmpty, "One that is alone passes whatever its size.")
+        #expect(alone.deliveries.isEmpty, "One that is alone passes whatever its size.")
         let step = turns.take([(second, Self.event(2)), (other, Self.event(2))]) { _ in true }
         #expect(Self.short(step) == ["2:e155"])
         #expect(step.over.map(\.requestId) == [2])
         let late = turns.take([(second, Self.event(3))]) { _ in true }
-        #expect(late.told.isEmpty, "It is over.")
+        #expect(late.deliveries.isEmpty, "It is over.")
         turns.forget(first)
         turns.forget(other)
-        _ = turns.finish(alone.calls[0].number, .told(Self.delivery(1)))
-        _ = turns.finish(step.calls[0].number, .told(Self.delivery(2)))
+        _ = turns.finish(alone.calls[0].number, .deliver(Self.delivery(1)))
+        _ = turns.finish(step.calls[0].number, .deliver(Self.delivery(2)))
         #expect(turns.isEmpty)
         #expect(backlog.add(LiveBacklog.bytesMax), "Nothing is counted any more.")
     }
@@ -177,8 +177,8 @@ import Testing
         let away = LiveProblem(2, "away", reconnects: true)
         let end = turns.finish(step.calls[0].number, .ended(away))
         #expect(Self.short(end) == ["1:e2"])
-        let rest = turns.finish(step.calls[1].number, .told(Self.delivery(2)))
-        #expect(rest.told.isEmpty)
+        let rest = turns.finish(step.calls[1].number, .deliver(Self.delivery(2)))
+        #expect(rest.deliveries.isEmpty)
         #expect(turns.isEmpty)
     }
 }

@@ -6,7 +6,7 @@ import Testing
 /// Which subscriptions receive which events, for any order of answers, news and ends of sessions.
 @Suite struct SubscriptionRegistryTests {
     private final class Sink: LiveSink {
-        func deliver(_ messages: SubscriptionRegistry.Told.SubSequence) {}
+        func deliver(_ messages: SubscriptionRegistry.Deliveries.SubSequence) {}
         func stop() {}
     }
 
@@ -45,13 +45,13 @@ import Testing
 
     private static func take(
         _ register: inout SubscriptionRegistry, _ news: LiveNews, _ standing: LiveTriggerPolicy = .open
-    ) -> (told: SubscriptionRegistry.Told, strangers: [UInt64]) {
+    ) -> (deliveries: SubscriptionRegistry.Deliveries, strangers: [UInt64]) {
         register.take(news, [Array("{}".utf8)], of: "catalog", standing: { _ in standing })
     }
 
     /// `s` for subscribed, the position of an event, `e` for the end.
-    private static func short(_ told: SubscriptionRegistry.Told) -> [String] {
-        told.map { _, message in
+    private static func short(_ deliveries: SubscriptionRegistry.Deliveries) -> [String] {
+        deliveries.map { _, message in
             switch message {
             case .subscribed: "s"
             case .event(let event): String(event.cursor.position)
@@ -62,9 +62,9 @@ import Testing
         }
     }
 
-    private static func told(_ beginning: SubscriptionRegistry.Beginning) -> [String] {
+    private static func delivered(_ beginning: SubscriptionRegistry.ReplyResult) -> [String] {
         switch beginning {
-        case .told(let told): short(told)
+        case .deliver(let deliveries): short(deliveries)
         case .again: ["again"]
         }
     }
@@ -76,11 +76,11 @@ import Testing
         #expect(first && !second)
         let isKnown = register.identify(number, "ann")
         #expect(isKnown)
-        let early = Self.take(&register, Self.news([(1, [number])], position: 1)).told
+        let early = Self.take(&register, Self.news([(1, [number])], position: 1)).deliveries
         #expect(early.isEmpty)
-        let began = Self.told(register.began(number, Self.answer(0)))
+        let began = Self.delivered(register.began(number, Self.answer(0)))
         #expect(began == ["s", "1"])
-        let later = Self.take(&register, Self.news([(2, [number])], sent: 2, position: 2)).told
+        let later = Self.take(&register, Self.news([(2, [number])], sent: 2, position: 2)).deliveries
         #expect(Self.short(later) == ["2"])
         let question = register.question("catalog")
         #expect(question.map { [$0.feed, $0.taken] } == [5, 2])
@@ -105,12 +105,12 @@ import Testing
         let renewed = register.begin(ann, after: nil, replacing: number)
         _ = register.identify(renewed, "ann")
         // News up to number 3 contain the last events of the old subscription; the answer overtakes them.
-        let silent = Self.told(register.began(renewed, Self.answer(8, sent: 3)))
+        let silent = Self.delivered(register.began(renewed, Self.answer(8, sent: 3)))
         #expect(silent.isEmpty, "The client knows that it has begun.")
-        let last = Self.take(&register, Self.news([(7, [number])], sent: 3, position: 8)).told
+        let last = Self.take(&register, Self.news([(7, [number])], sent: 3, position: 8)).deliveries
         #expect(Self.short(last) == ["7"])
         let next = Self.take(&register, Self.news([(9, [number, renewed])], sent: 4, position: 9))
-        #expect(Self.short(next.told) == ["9"])
+        #expect(Self.short(next.deliveries) == ["9"])
         #expect(next.strangers == [number])
         #expect(register.count == 2)
     }
@@ -131,8 +131,8 @@ import Testing
             _ = register.began(number, Self.answer(0))
             return number
         }
-        let told = Self.take(&register, Self.news([(1, numbers)], position: 1), standing).told
-        let heard = Dictionary(told.map { ($0.0.requestId, Self.short([$0])[0]) }) { $1 }
+        let deliveries = Self.take(&register, Self.news([(1, numbers)], position: 1), standing).deliveries
+        let heard = Dictionary(deliveries.map { ($0.0.requestId, Self.short([$0])[0]) }) { $1 }
         #expect(heard == expected)
     }
 
@@ -151,11 +151,11 @@ import Testing
             _ = register.began(number, Self.answer(0))
             return number
         }
-        let (told, strangers) = register.take(
+        let (deliveries, strangers) = register.take(
             Self.news([(1, numbers)], position: 1), [Array("{}".utf8)], of: "catalog",
             trust: .init(sessions: sessions, classes: classes)
         ) { _ in .open }
-        let heard = Dictionary(told.map { ($0.0.requestId, Self.short([$0])[0]) }) { $1 }
+        let heard = Dictionary(deliveries.map { ($0.0.requestId, Self.short([$0])[0]) }) { $1 }
         #expect(heard == expected)
         #expect(strangers.count == expected.values.count { $0 == "reconnect" })
         #expect(register.count == expected.values.count { $0 == "1" })
@@ -174,7 +174,7 @@ import Testing
         let renewals = register.forget(.with { $0.userIds = ["ann"] })
         #expect(renewals.isEmpty, "Whoever asks asks again.")
         _ = Self.take(&register, Self.news([(5, [number])], position: 5))
-        let began = Self.told(register.began(number, Self.answer(4)))
+        let began = Self.delivered(register.began(number, Self.answer(4)))
         #expect(began == ["again"])
         #expect(register.count == 0)
     }
@@ -187,18 +187,18 @@ import Testing
         _ = register.began(number, Self.answer(0))
         let asking = register.begin(second, after: nil)
         _ = register.identify(asking, "")
-        let told = Self.take(&register, Self.news([], feed: 6, sent: 0, position: 0)).told
-        #expect(Self.short(told) == ["reconnect"])
-        #expect(told.first?.subscription === first)
+        let deliveries = Self.take(&register, Self.news([], feed: 6, sent: 0, position: 0)).deliveries
+        #expect(Self.short(deliveries) == ["reconnect"])
+        #expect(deliveries.first?.subscription === first)
         // A subscription that was being requested meanwhile belongs to the new feed.
-        let began = Self.told(register.began(asking, Self.answer(0, feed: 6)))
+        let began = Self.delivered(register.began(asking, Self.answer(0, feed: 6)))
         #expect(began == ["s"])
         // A renewal that missed events must not continue silently.
         let renewed = register.begin(first, after: nil, replacing: number)
         _ = register.identify(renewed, "ann")
         var missed = Self.answer(3, feed: 6)
         missed.missed = true
-        let end = Self.told(register.began(renewed, missed))
+        let end = Self.delivered(register.began(renewed, missed))
         #expect(end == ["reconnect"])
     }
 
@@ -211,7 +211,7 @@ import Testing
         let (ended, again) = (register.end(subscription), register.end(subscription))
         #expect(ended == [number] && again == [])
         let later = Self.take(&register, Self.news([(1, [number])], position: 1))
-        #expect(later.told.isEmpty && later.strangers == [number])
+        #expect(later.deliveries.isEmpty && later.strangers == [number])
         let question = register.question("catalog")
         #expect(question == nil, "Nobody asks for news any more.")
     }
@@ -225,7 +225,7 @@ import Testing
         _ = register.identify(number, "ann")
         #expect(register.has(number))
         register.end(subscription)
-        let late = Self.told(register.began(number, Self.answer(0)))
+        let late = Self.delivered(register.began(number, Self.answer(0)))
         #expect(late.isEmpty)
         #expect(!register.has(number))
     }

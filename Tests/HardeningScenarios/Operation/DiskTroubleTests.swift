@@ -47,8 +47,10 @@ import Testing
 
     /// The lines in which a service says that it cannot store.
     private static func lines(_ suite: Suite, _ fault: Fault) -> [Substring] {
-        suite.logTails(lines: 1000) { $0.contains("Nothing can be stored.") && $0.contains(fault.text) }
-            .split(separator: "\n").filter { !$0.hasPrefix("--- ") }
+        suite.logTails(lines: 1000) {
+            $0.contains("The service cannot write to its database.") && $0.contains(fault.text)
+        }
+        .split(separator: "\n").filter { !$0.hasPrefix("--- ") }
     }
 
     private static func catalogSays(_ fault: Fault, _ client: ParseClient) async throws -> Bool {

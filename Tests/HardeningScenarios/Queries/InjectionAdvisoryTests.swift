@@ -51,7 +51,7 @@ import Testing
         // One text contains a zero byte, which PostgreSQL does not support.
         let expected = Suite.keepsFiles ? [nil, 102] : [nil, 102, 111]
         for pattern in Self.patterns {
-            // `name` has a trigram index, `priceUnit` has none, `tags` is an array.
+            // `name` has a text index, `priceUnit` has none, `tags` is an array.
             for field in ["name", "priceUnit", "tags", "brand.title", "unknown"] {
                 let answer = try await client.find(
                     "Product", .object([field: constraint(pattern), "brand": shelf.pointer]))

@@ -45,7 +45,8 @@ import Testing
     ])
     func otherNamesBecomeSafeOnes(old: String) {
         let name = OldFile(name: old).storedName
-        #expect(FileNames.isKept(name) && !FileNames.isPrivate(name) && !FileNames.isAccountPhoto(name), "\(name)")
+        #expect(
+            FileNames.isStoredName(name) && !FileNames.isPrivate(name) && !FileNames.isAccountPhoto(name), "\(name)")
         #expect(throws: Never.self) { try FileNames.check(FileNames.original(name)) }
         #expect(name == OldFile(name: old).storedName)
         #expect(OldFile(name: old).storedName(checksum: "1") != name)

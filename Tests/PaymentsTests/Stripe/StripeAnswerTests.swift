@@ -45,6 +45,7 @@ import Testing
             #expect(found?.needsOperator == false)
             #expect(found?.description.contains("req_7") == true)
         }
+        #expect(trouble(429, "", headers: ["retry-after": "7"])?.retryAfterSeconds == 7)
         #expect(
             trouble(500, "", headers: ["idempotent-replayed": "true"])?.reason == .later(status: 500, isReplayed: true))
     }

@@ -13,9 +13,11 @@ Control (no key needed):
   POST /_control/authenticate {"outcome": "succeed" or "fail"}: what the bank says about intents in state requires_action
   POST /_control/event       {"type", "objectId", "eventId"?, "secret", "how"?, "url"?}: signs an event about an object and sends it
                              to `url`; answers {"status", "answer", "body", "header"}
+  POST /_control/charge      {"id", "changes"}: changes a charge; null removes it and its intent, an empty id makes one
+  POST /_control/page        {"max"}: the longest page of a list
   GET  /_control/state       the stored objects and the received requests
 
-Failure modes before the work: close, slow_before, 400 401 403 404 409 429 500 503, 500_saved (stored under the key).
+Failure modes before the work: close, slow_before, 400 401 403 404 409 429 (Retry-After: 0) 500 503, 500_saved (stored under the key).
 After the work: slow_after, 500_after, garbage (not HTTP), nojson, empty, half (of an answer), wrong_amount, other_object.
 """
 import hashlib
@@ -41,6 +43,7 @@ ids = itertools.count(1)
 customers, intents, charges, refunds = {}, {}, {}, {}
 saved, under_way, used_tokens = {}, set(), set()
 faults, requests, violations = [], [], []
+page_max = 100
 
 DECLINES = {
     "chargeDeclined": ("card_declined", "generic_decline", "Your card was declined.", True),
@@ -319,16 +322,25 @@ def page(items, form):
     items = sorted(items, key=lambda item: item["id"], reverse=True)
     if "starting_after" in form:
         items = [item for item in items if item["id"] < form["starting_after"]]
-    limit = int(form.get("limit", "10"))
+    limit = min(int(form.get("limit", "10")), page_max)
     return {"object": "list", "data": items[:limit], "has_more": len(items) > limit}
 
 
 def list_charges(form):
-    allow(form, "limit", "created[gt]", "customer", "starting_after")
+    allow(form, "limit", "created[gt]", "created[gte]", "created[lt]", "customer", "starting_after")
+    first = max(int(form.get("created[gt]", "-1")) + 1, int(form.get("created[gte]", "0")))
     found = [
         charge for charge in charges.values()
-        if charge["created"] > int(form.get("created[gt]", "0")) and form.get("customer") in (None, charge["customer"])]
+        if first <= charge["created"] < int(form.get("created[lt]", "9" * 12))
+        and form.get("customer") in (None, charge["customer"])]
     return page(found, form)
+
+
+def change_charge(id, changes):
+    if changes is None:
+        intents.pop(charges.pop(id)["payment_intent"], None)
+    else:
+        (charges.get(id) or make_charge("visa", 0, "usd", {})).update(changes)
 
 
 def charge_behind(form):
@@ -448,6 +460,7 @@ class Handler(BaseHTTPRequestHandler):
         self.connection.shutdown(2)
 
     def control(self, what, body):
+        global page_max
         order = json.loads(body or b"{}")
         if what == "event":
             return self.answer(200, send_event(order))
@@ -458,6 +471,10 @@ class Handler(BaseHTTPRequestHandler):
                 faults.clear()
             elif what == "forget_keys":
                 saved.clear()
+            elif what == "charge":
+                change_charge(order["id"], order["changes"])
+            elif what == "page":
+                page_max = order["max"]
             elif what == "settle":
                 settle(order["status"])
             elif what == "authenticate":
@@ -568,7 +585,8 @@ class Handler(BaseHTTPRequestHandler):
         else:
             status = int(how)
             kind = "api_error" if status >= 500 else "invalid_request_error"
-            self.answer(status, Refusal(status, kind, "as_asked", f"as asked, with {KEY[:8]}").body)
+            headers = [("Retry-After", "0")] if status == 429 else []
+            self.answer(status, Refusal(status, kind, "as_asked", f"as asked, with {KEY[:8]}").body, headers)
 
     def fail_after(self, how, seconds, status, answer):
         if how == "slow_after":

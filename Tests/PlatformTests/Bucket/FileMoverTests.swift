@@ -24,7 +24,7 @@ import Testing
     private func files(_ count: Int, in home: FileStorage) async throws -> [String: [UInt8]] {
         var files: [String: [UInt8]] = [:]
         for number in 0..<count {
-            let name = FileNames.kept("a b\(number).bin")
+            let name = FileNames.storedName("a b\(number).bin")
             let content = [UInt8](repeating: UInt8(number), count: 1000 + number)
             let entry = try await home.keep(
                 content, for: .init(name: name, contentType: "application/octet-stream", size: content.count),

@@ -25,7 +25,7 @@ import Testing
 
     @Test func aPictureIsFoundByFileWidthAndType() {
         let folder = PictureFolder(dataDirectory: data, bytesMax: 1 << 20)
-        let name = FileNames.kept("a.png")
+        let name = FileNames.storedName("a.png")
         #expect(folder.find(name, 320, [.webp]) == nil)
         folder.add(block, name, 320, .png)
         let found = folder.find(name, 320, [.jpg, .png])
@@ -33,13 +33,13 @@ import Testing
         #expect(found?.size == 4000)
         #expect(folder.find(name, 320, [.webp, .jpg]) == nil)
         #expect(folder.find(name, 640, [.png]) == nil)
-        #expect(folder.find(FileNames.kept("a.png"), 320, [.png]) == nil)
+        #expect(folder.find(FileNames.storedName("a.png"), 320, [.png]) == nil)
         #expect(PictureFolder.Kind.allCases.map(\.contentType) == ["image/webp", "image/jpeg", "image/png"])
     }
 
     @Test func theLimitHoldsAndTheUnusedGo() throws {
         let folder = PictureFolder(dataDirectory: data, bytesMax: 10 * 4096)
-        let names = (0..<10).map { FileNames.kept("\($0).jpg") }
+        let names = (0..<10).map { FileNames.storedName("\($0).jpg") }
         for name in names { folder.add(block, name, 160, .jpg) }
         #expect(paths().count == 10)
         for (place, name) in names.enumerated() {
@@ -48,7 +48,7 @@ import Testing
         }
         // The oldest of them is used again.
         #expect(folder.find(names[0], 160, [.jpg]) != nil)
-        folder.add(block, FileNames.kept("new.jpg"), 160, .jpg)
+        folder.add(block, FileNames.storedName("new.jpg"), 160, .jpg)
         // Nine tenths of the limit are left.
         #expect(paths().count == 9)
         #expect(folder.find(names[0], 160, [.jpg]) != nil)
@@ -57,7 +57,7 @@ import Testing
         #expect(folder.find(names[3], 160, [.jpg]) != nil)
 
         for number in 0..<200 {
-            folder.add(block, FileNames.kept("\(number).jpg"), 160, .jpg)
+            folder.add(block, FileNames.storedName("\(number).jpg"), 160, .jpg)
             #expect(paths().count <= 10)
         }
     }
@@ -65,7 +65,7 @@ import Testing
     /// Another replica adds to the same folder, and a crash left an unfinished file.
     @Test func whatOthersAddCounts() throws {
         let folders = (0..<2).map { _ in PictureFolder(dataDirectory: data, bytesMax: 50 * 4096) }
-        for number in 0..<400 { folders[number % 2].add(block, FileNames.kept("\(number).jpg"), 160, .jpg) }
+        for number in 0..<400 { folders[number % 2].add(block, FileNames.storedName("\(number).jpg"), 160, .jpg) }
         // Each may add 32 pictures before it lists the folder again.
         #expect(paths().count <= 50 + 33)
         let unfinished = data + "/pictures/aa/.unfinished"
@@ -74,14 +74,14 @@ import Testing
         try FileManager.default.setAttributes(
             [.modificationDate: Date(timeIntervalSinceNow: -9999)], ofItemAtPath: unfinished)
         let restarted = PictureFolder(dataDirectory: data, bytesMax: 50 * 4096)
-        restarted.add(block, FileNames.kept("x.jpg"), 160, .jpg)
+        restarted.add(block, FileNames.storedName("x.jpg"), 160, .jpg)
         #expect(!FileManager.default.fileExists(atPath: unfinished))
         #expect(paths().count <= 50)
     }
 
     @Test func aPictureLargerThanTheLimitIsNotKept() {
         let folder = PictureFolder(dataDirectory: data, bytesMax: 4096)
-        let name = FileNames.kept("a.jpg")
+        let name = FileNames.storedName("a.jpg")
         folder.add([UInt8](repeating: 1, count: 9000), name, 1920, .jpg)
         #expect(folder.find(name, 1920, [.jpg]) == nil)
         #expect(paths() == [])
@@ -90,8 +90,8 @@ import Testing
     @Test func theyGoWithTheirFile() async throws {
         let folder = PictureFolder(dataDirectory: data, bytesMax: 1 << 20)
         let files = FileFolder(dataDirectory: data)
-        let name = FileNames.kept("a.jpg")
-        let other = FileNames.kept("b.jpg")
+        let name = FileNames.storedName("a.jpg")
+        let other = FileNames.storedName("b.jpg")
         try await files.save(block, as: name)
         folder.add(block, name, 160, .webp)
         folder.add(block, name, 1920, .jpg)

@@ -49,6 +49,14 @@ package struct StripeDouble: Sendable {
         _ = try await control("authenticate", ["outcome": .string(outcome)])
     }
 
+    /// Changes a charge. An empty id makes one, null removes it.
+    package func change(_ chargeId: JSON, _ changes: JSON) async throws {
+        _ = try await control("charge", ["id": chargeId, "changes": changes])
+    }
+
+    /// The longest page of a list.
+    package func limitPages(to max: Int64) async throws { _ = try await control("page", ["max": .int(max)]) }
+
     /// Signs an event and, with `url`, sends it. Returns `body`, `header`, `status` and `answer`.
     package func event(_ order: JSON) async throws -> JSON {
         var order = order
@@ -66,6 +74,8 @@ package struct StripeDouble: Sendable {
         /// Requests whose form real Stripe would have refused.
         package var violations: [JSON] { json["violations"]?.arrayValue ?? [.null] }
         package var intents: [JSON] { json["intents"]?.arrayValue ?? [] }
+        /// In the order in which they were made.
+        package var chargeIds: [JSON] { json["chargeIds"]?.arrayValue ?? [] }
         package var customers: [JSON] { json["customers"]?.arrayValue ?? [] }
         package var requests: [JSON] { json["requests"]?.arrayValue ?? [] }
     }

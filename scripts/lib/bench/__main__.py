@@ -23,6 +23,7 @@ import moves
 import postgresql
 import processes
 import reads
+import search
 import signin
 import static
 import storefront
@@ -38,7 +39,8 @@ GROUPS = {
     "file": files.file,
     "signin": signin.sign_in, "events": writes.events, "growth": growth.growth,
     "cloud": cloud.cloud, "live": live.live, "static": static.static, "dashboard": dashboard.dashboard,
-    "desk": desk.desk, "storefront": storefront.storefront, "postgresql": postgresql.postgresql, "move-in": moves.move_in,
+    "desk": desk.desk, "search": search.search, "storefront": storefront.storefront,
+    "postgresql": postgresql.postgresql, "move-in": moves.move_in,
 }
 
 

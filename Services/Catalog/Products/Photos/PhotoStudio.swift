@@ -154,7 +154,7 @@ package final class PhotoStudio: Sendable {
     }
 
     private func keep(_ file: String, as name: String, _ kind: String) throws -> Picture {
-        let kept = FileNames.kept(name)
+        let kept = FileNames.storedName(name)
         do {
             let size = try folder.adopt(file, as: kept)
             return Picture(

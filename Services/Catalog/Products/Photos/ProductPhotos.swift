@@ -30,7 +30,7 @@ struct ProductPhotos: Sendable {
         guard change.verb != .delete, let file = change.object["fullsizeImage"], file.wireType == "File",
             change.object["thumbnail"] == nil || change.object["thumbnail"] == .null
         else { return }
-        guard let name = file["name"]?.stringValue, FileNames.isKept(name) else { throw Self.unknown }
+        guard let name = file["name"]?.stringValue, FileNames.isStoredName(name) else { throw Self.unknown }
         let (verb, className, objectId, caller) = (change.verb, change.className, change.objectId, change.caller)
         let share = change.request?.share
         let photo = try await store.read(for: share) { reader -> FileTable.Entry? in
@@ -75,7 +75,7 @@ struct ProductPhotos: Sendable {
     /// becomes an orphan.
     func makeThumbnail(of name: String, _ share: WorkShare?) async throws -> JSON {
         let photo = try await store.read(for: share) { try FileTable.find(name, in: $0) }
-        guard FileNames.isKept(name), let photo else {
+        guard FileNames.isStoredName(name), let photo else {
             throw ParseError(.invalidImageData, "There is no file of this name.")
         }
         let entry = try await home.settle(try await made(of: photo, share).thumbnail.entry, share: share)

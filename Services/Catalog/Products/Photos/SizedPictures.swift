@@ -55,7 +55,7 @@ final class SizedPictures: Sendable {
     ///   file that is no picture, `.serviceUnavailable` (2) or `.requestLimitExceeded` (155) when too many are made.
     func reply(to message: PictureRequest, _ request: ServiceRequest) async throws -> BusReply {
         let name = message.name
-        guard FileNames.isKept(name), !FileNames.isPrivate(name),
+        guard FileNames.isStoredName(name), !FileNames.isPrivate(name),
             let width = PictureWidths.all.first(where: { $0 == Int(message.width) }),
             let entry = try await home.store.read(for: request.share, { try FileTable.find(name, in: $0) })
         else { throw ParseError.objectNotFound }

@@ -21,11 +21,12 @@ struct BodyReader: Sendable {
     /// The client has ended the stream within the body.
     struct Interrupted: Error {}
 
-    /// Whether a request announces a body that never waits for its turn, so that it is read before the client is known.
+    /// Whether a request announces a small body, which never waits in the queue. The gateway reads it before it checks
+    /// the client.
     static func isQuick(_ headers: HTTPFields) -> Bool {
         guard !headers.contains(.transferEncoding), !headers.contains(.contentEncoding) else { return false }
         guard let text = headers.value(.contentLength) else { return true }
-        return Int(text).map { $0 <= BodyTurns.quickBytes } ?? false
+        return Int(text).map { $0 <= BodyQueue.quickBytes } ?? false
     }
 
     /// Reads a body.
@@ -33,7 +34,7 @@ struct BodyReader: Sendable {
     ///   - bytesMax: the limit on this body.
     ///   - tooLarge: the error for a larger body.
     /// - Throws: `tooLarge`; `.requestLimitExceeded` (155) when there is no memory for it now. The server then reads
-    ///   and drops the rest: many clients read an answer only when they have sent everything.
+    ///   and drops the rest: many clients read a response only when they have sent everything.
     func read(
         _ request: Request, bytesMax: Int, for holder: ByteShares.Holder, tooLarge: any Error
     ) async throws -> Body {
@@ -48,7 +49,7 @@ struct BodyReader: Sendable {
                 // The first bytes are counted when the body becomes large.
                 let counted = bytes.count > CapacitySettings.smallBytes ? bytes.count : 0
                 guard hold.take(count - counted) else {
-                    await BodyGate.delay()
+                    await BodyScheduler.delay()
                     throw Self.full
                 }
                 // Reserved memory is used only when it is written to. Growing step by step would copy the body.

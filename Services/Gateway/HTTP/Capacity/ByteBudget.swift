@@ -1,13 +1,13 @@
 import NIOCore
 import Synchronization
 
-/// A limit on the memory that all requests together hold, of one kind: request bodies, or answers.
+/// A limit on the memory that all requests together hold, of one kind: request bodies, or replies and responses.
 final class ByteBudget: Sendable {
     private let shares: Mutex<ByteShares>
 
     init(_ shares: sending ByteShares) { self.shares = Mutex(shares) }
 
-    /// - Parameter connection: the client's connection, for an answer.
+    /// - Parameter connection: the client's connection; nil for a body.
     func hold(for holder: ByteShares.Holder, over connection: (any Channel)? = nil) -> ByteHold {
         ByteHold(self, holder, connection)
     }
@@ -29,11 +29,11 @@ final class ByteBudget: Sendable {
     }
 }
 
-/// One request's part of a budget. It gives the bytes back when its last reference goes.
+/// One request's reservation of memory from a budget. It gives the bytes back when its last reference goes.
 final class ByteHold: Sendable {
     let budget: ByteBudget
     let holder: ByteShares.Holder
-    /// In a batch: the bytes of the batch's limit that are left for this answer. Otherwise nil.
+    /// In a batch: the bytes of the batch's limit that are left for this response. Otherwise nil.
     let answerBytesMax: Int?
     private let connection: (any Channel)?
     private let isChanging = Atomic(false)
@@ -52,10 +52,10 @@ final class ByteHold: Sendable {
     var isAbandoned: Bool { connection?.isActive == false && !isChanging.load(ordering: .relaxed) }
 
     /// Marks a change as under way. Later reads belong to it, such as those for webhooks after the change.
-    func changes() { isChanging.store(true, ordering: .relaxed) }
+    func markChanging() { isChanging.store(true, ordering: .relaxed) }
 
-    /// Another hold of the same client, for a part of the answer.
-    /// - Parameter answerBytesMax: the bytes that are left of the whole answer's limit, where it has one.
+    /// Another hold of the same client, for a part of the response.
+    /// - Parameter answerBytesMax: the bytes that are left of the whole response's limit, where it has one.
     func part(answerBytesMax: Int? = nil) -> ByteHold {
         ByteHold(budget, holder, connection, answerBytesMax: answerBytesMax)
     }

@@ -2,39 +2,40 @@ import ParseProtocol
 
 /// The shares of the gateway's memory that clients hold, in bytes. Pure; `ByteBudget` shares one between requests.
 ///
-/// Two rules protect other clients: no network exceeds its share, and unknown clients leave a reserve to known ones.
+/// Two rules protect other clients: no network exceeds its share, and unauthenticated clients leave a reserve to
+/// authenticated ones.
 package struct ByteShares {
     /// A client that holds bytes.
     package struct Holder: Hashable, Sendable {
         let network: ClientNetwork
-        /// Whether the client has a session, or a key beyond a client's.
-        let isKnown: Bool
+        /// Whether the client has the session of an account, or a privileged key.
+        let isAuthenticated: Bool
 
-        /// - Parameter network: `Network.customerName` of the client's address.
-        package init(network: String, isKnown: Bool) {
+        /// - Parameter network: `Network.clientNetwork` of the client's address.
+        package init(network: String, isAuthenticated: Bool) {
             self.network = ClientNetwork(network)
-            self.isKnown = isKnown
+            self.isAuthenticated = isAuthenticated
         }
     }
 
     /// Limit on the bytes of all holders.
     package let max: Int
-    /// Limit on the bytes of all unknown clients.
-    private let strangersMax: Int
+    /// Limit on the bytes of all unauthenticated clients.
+    private let unauthenticatedMax: Int
 
-    private var taken = (strangers: 0, known: 0)
-    private var amounts: (strangers: NetworkAmounts, known: NetworkAmounts)
+    private var taken = (unauthenticated: 0, authenticated: 0)
+    private var amounts: (unauthenticated: NetworkAmounts, authenticated: NetworkAmounts)
 
     /// - Parameters:
     ///   - max: limit on the bytes of all holders.
-    ///   - strangersMax: limit on the bytes of unknown clients.
-    ///   - shareMax: limits on a near network (`ClientNetwork`), for its unknown and for its known clients.
-    package init(max: Int, strangersMax: Int, shareMax: (strangers: Int, known: Int)) {
+    ///   - unauthenticatedMax: limit on the bytes of unauthenticated clients.
+    ///   - shareMax: limits on one IPv4 address or IPv6 /64, the near level of `ClientNetwork`.
+    package init(max: Int, unauthenticatedMax: Int, shareMax: (unauthenticated: Int, authenticated: Int)) {
         self.max = max
-        self.strangersMax = strangersMax
+        self.unauthenticatedMax = unauthenticatedMax
         amounts = (
-            NetworkAmounts(nearLimit: shareMax.strangers, total: strangersMax),
-            NetworkAmounts(nearLimit: shareMax.known, total: max)
+            NetworkAmounts(nearLimit: shareMax.unauthenticated, total: unauthenticatedMax),
+            NetworkAmounts(nearLimit: shareMax.authenticated, total: max)
         )
     }
 
@@ -47,9 +48,9 @@ package struct ByteShares {
 
     /// Whether `take` would take so many bytes.
     package func hasRoom(for bytes: Int, _ holder: Holder) -> Bool {
-        (holder.isKnown ? amounts.known : amounts.strangers).hasRoom(for: bytes, holder.network)
-            && taken.strangers + taken.known + bytes <= max
-            && (holder.isKnown || taken.strangers + bytes <= strangersMax)
+        (holder.isAuthenticated ? amounts.authenticated : amounts.unauthenticated).hasRoom(for: bytes, holder.network)
+            && taken.unauthenticated + taken.authenticated + bytes <= max
+            && (holder.isAuthenticated || taken.unauthenticated + bytes <= unauthenticatedMax)
     }
 
     /// Counts bytes that are in memory already and cannot be refused.
@@ -58,15 +59,15 @@ package struct ByteShares {
     package mutating func giveBack(_ bytes: Int, of holder: Holder) { add(-bytes, of: holder) }
 
     private mutating func add(_ bytes: Int, of holder: Holder) {
-        if holder.isKnown {
-            amounts.known.add(bytes, of: holder.network)
-            taken.known += bytes
+        if holder.isAuthenticated {
+            amounts.authenticated.add(bytes, of: holder.network)
+            taken.authenticated += bytes
         } else {
-            amounts.strangers.add(bytes, of: holder.network)
-            taken.strangers += bytes
+            amounts.unauthenticated.add(bytes, of: holder.network)
+            taken.unauthenticated += bytes
         }
     }
 
     /// Bytes that are held now.
-    package var held: Int { taken.strangers + taken.known }
+    package var held: Int { taken.unauthenticated + taken.authenticated }
 }

@@ -5,23 +5,26 @@ import ProcessKit
 struct CapacitySettings: Sendable {
     /// Limit on the bytes of all request bodies in memory.
     let bodyBytesMax: Int
-    /// Share of one processor for large bodies of unknown clients. Signed-in customers have another share of this size.
+    /// Share of one processor for large bodies of unauthenticated clients. Signed-in customers have another share of
+    /// this size.
     let largeBodyShare: Double
-    /// Limit on the bytes of all large answers in memory.
+    /// Limit on the bytes of all large replies and responses in memory.
     let answerBytesMax: Int
-    /// Limit on the bytes of the answer to one batch.
+    /// Limit on the bytes of the response to one batch.
     let batchAnswerBytesMax: Int
-    /// Bytes a second; a slower body is refused.
+    /// The minimum pace of a body in bytes per second; the gateway refuses a slower one.
     let bodyBytesPerSecondMin: Int
-    /// Seconds within which a request's headers arrive, and for which a body may be slow.
+    /// A request's headers must arrive within so many seconds. A body may be slower than `bodyBytesPerSecondMin` as
+    /// long.
     let graceSeconds: Int
     let connectionsMax: Int
     /// Limit on the connections of one address, trusted proxies excepted.
     let connectionsPerAddress: Int
-    /// Seconds after which the connection of a client is closed that reads nothing of its answer.
+    /// The gateway disconnects a client that reads nothing of its response for so many seconds.
     let stallSeconds: Int
 
-    /// Bodies and answers up to this size count for no limit: log-ins, objects and pages of them pass under any load.
+    /// The limits do not count bodies and responses up to this size: log-ins, objects and pages of them pass under any
+    /// load.
     static let smallBytes = 64 << 10
 
     /// - Parameter largestBody: bytes of the largest body that is accepted; the limit has room for eight of them.
@@ -42,20 +45,20 @@ struct CapacitySettings: Sendable {
             "satchel.connections.per.address", 1...1_000_000, default: max(16, connectionsMax / 4))
     }
 
-    /// The budget of bodies: half of it is reserved for known clients. The unknown clients of one network get an
-    /// eighth.
+    /// The budget of bodies: half of it is reserved for authenticated clients. The unauthenticated clients of one
+    /// network get an eighth.
     func bodies() -> ByteBudget {
         ByteBudget(
             ByteShares(
-                max: bodyBytesMax, strangersMax: bodyBytesMax / 2,
-                shareMax: (strangers: bodyBytesMax / 8, known: bodyBytesMax / 2)))
+                max: bodyBytesMax, unauthenticatedMax: bodyBytesMax / 2,
+                shareMax: (unauthenticated: bodyBytesMax / 8, authenticated: bodyBytesMax / 2)))
     }
 
-    /// The budget of answers. One network gets at most half of it.
+    /// The budget of replies and responses. One network gets at most half of it.
     func answers() -> ByteBudget {
         ByteBudget(
             ByteShares(
-                max: answerBytesMax, strangersMax: answerBytesMax,
-                shareMax: (strangers: answerBytesMax / 2, known: answerBytesMax / 2)))
+                max: answerBytesMax, unauthenticatedMax: answerBytesMax,
+                shareMax: (unauthenticated: answerBytesMax / 2, authenticated: answerBytesMax / 2)))
     }
 }

@@ -14,21 +14,21 @@ final class ConnectionGate: Sendable {
         shares = Mutex(ConnectionShares(max: settings.connectionsMax, perNetwork: settings.connectionsPerAddress))
     }
 
-    /// A counted connection.
-    struct Place {
+    /// The entry of a counted connection.
+    struct Registration {
         let network: ClientNetwork?
     }
 
     /// Counts a connection.
     /// - Returns: nil when a limit is reached.
-    func enter(_ address: SocketAddress?) -> Place? {
-        let isProxy = proxies.areProxy(address)
-        let network = isProxy ? nil : ClientNetwork(Network.customerName(address))
-        return shares.withLock { $0.enter(network) } ? Place(network: network) : nil
+    func enter(_ address: SocketAddress?) -> Registration? {
+        let isProxy = proxies.includesProxy(address)
+        let network = isProxy ? nil : ClientNetwork(Network.clientNetwork(address))
+        return shares.withLock { $0.enter(network) } ? Registration(network: network) : nil
     }
 
     /// The open connections.
     var count: Int { shares.withLock { $0.open } }
 
-    func leave(_ place: Place) { shares.withLock { $0.leave(place.network) } }
+    func leave(_ registration: Registration) { shares.withLock { $0.leave(registration.network) } }
 }

@@ -5,26 +5,26 @@ import NIOHTTPTypes
 import ParseProtocol
 
 /// Guards one connection: checks the limit on connections, the pace of requests, and that the client reads its
-/// answers. Closes the connection when it is idle, and when the gateway stops and all requests are answered
+/// responses. Closes the connection when it is idle, and when the gateway stops and all requests are answered
 /// (`ConnectionUse`).
 ///
 /// It also answers `Expect: 100-continue`, with which curl and PHP ask whether a large body is welcome (RFC 9110,
-/// section 10.1.1); without an answer they wait for a second. Every body is welcome: a request is refused after its
+/// section 10.1.1); without a response they wait for a second. Every body is welcome: a request is refused after its
 /// body, so the connection stays usable.
 ///
-/// A quick connection costs one check for each part: the clock runs only while a request or an answer is incomplete.
-/// The guard precedes `LiveUpgrade` and `RequestHandler`, so it sees their answers.
+/// A quick connection costs one check for each part: the clock runs only while a request or a response is incomplete.
+/// The guard precedes `LiveUpgrade` and `RequestHandler`, so it sees their responses.
 final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// Bytes of a body that the server drops after the answer: many clients read an answer only when they have sent
+    /// Bytes of a body that the server drops after the response: many clients read a response only when they have sent
     /// everything.
     private static let droppedBytesMax = 128 << 20
 
-    /// Seconds in which a client has to read the rest of its answer when its connection is to be closed: a supervisor
+    /// Seconds in which a client has to read the rest of its response when its connection is to be closed: a supervisor
     /// waits 10 for the whole process.
     private static let leavingSecondsMax = 5
 
@@ -32,13 +32,13 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private static let idleMax = TimeAmount.seconds(75)
 
     private let gate: ConnectionGate
-    private var place: ConnectionGate.Place?
+    private var registration: ConnectionGate.Registration?
     private var pace: RequestPace
     private var clock: RepeatedTask?
-    /// Also counts the requests without an answer.
+    /// Also counts the requests without a response.
     private var use = ConnectionUse(idleMax: idleMax, now: .now())
-    private var look: Scheduled<Void>?
-    /// An answer has begun and not ended.
+    private var nextCheck: Scheduled<Void>?
+    /// The head of a response was written, but not its end.
     private var isAnswering = false
     /// Whether the server waits for bytes of the client.
     private var isReading = false
@@ -61,7 +61,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         // Fails for a closed connection, over which nothing arrives.
         try? OldClientHandler.add(to: context.pipeline.syncOperations)
         if context.channel.isActive { enter(context) }
-        perform(.look(at: use.end), context)
+        perform(.check(at: use.end), context)
     }
 
     func channelActive(context: ChannelHandlerContext) {
@@ -70,9 +70,9 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func enter(_ context: ChannelHandlerContext) {
-        guard place == nil else { return }
-        place = gate.enter(context.channel.remoteAddress)
-        if place == nil { context.close(promise: nil) }
+        guard registration == nil else { return }
+        registration = gate.enter(context.channel.remoteAddress)
+        if registration == nil { context.close(promise: nil) }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -81,16 +81,16 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        look?.cancel()
-        look = nil
+        nextCheck?.cancel()
+        nextCheck = nil
         leave()
     }
 
     private func leave() {
         clock?.cancel()
         clock = nil
-        if let place { gate.leave(place) }
-        place = nil
+        if let registration { gate.leave(registration) }
+        registration = nil
     }
 
     // MARK: In
@@ -111,7 +111,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
                 isRefused = true
                 return context.fireErrorCaught(HTTPParserError.invalidHeaderToken)
             }
-            // Behind another request without an answer, the client gets none: it would be sent within that answer.
+            // A client that pipelines gets no 100: it would be sent within the response to the earlier request.
             if use.open == 1, head.headerFields[.expect]?.lowercased() == "100-continue" {
                 context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
             }
@@ -130,7 +130,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     /// Whether a head has a text that is costly to compare or look up (`CombiningMarks`). URLs and headers of HTTP are
-    /// ASCII, so that such a head is answered like invalid HTTP.
+    /// ASCII; therefore such a head is refused like invalid HTTP.
     private static func exceedsMarkLimit(_ head: HTTPRequest) -> Bool {
         head.path?.exceedsMarkLimit == true || head.headerFields.contains { $0.value.exceedsMarkLimit }
     }
@@ -140,7 +140,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelReadComplete()
     }
 
-    /// A client that closes its side before its answer has begun counts as gone, as in nginx: the guard closes the
+    /// A client that closes its side before its response has begun counts as gone, as in nginx: the guard closes the
     /// connection. Its reads are abandoned, its changes are completed.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event is ChannelShouldQuiesceEvent { return perform(use.ends(), context) }
@@ -175,20 +175,20 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         switch step {
         case .goesOn: break
         case .close: close(context: context, mode: .all, promise: nil)
-        case .look(let time):
-            guard look == nil else { break }
-            let bound = NIOLoopBound(Watched(guardian: self, context: context), eventLoop: context.eventLoop)
-            look = context.eventLoop.scheduleTask(deadline: time) {
-                let (guardian, context) = (bound.value.guardian, bound.value.context)
-                guardian.look = nil
-                guardian.perform(guardian.use.looked(now: .now()), context)
+        case .check(let time):
+            guard nextCheck == nil else { break }
+            let bound = NIOLoopBound(Watched(handler: self, context: context), eventLoop: context.eventLoop)
+            nextCheck = context.eventLoop.scheduleTask(deadline: time) {
+                let (handler, context) = (bound.value.handler, bound.value.context)
+                handler.nextCheck = nil
+                handler.perform(handler.use.checked(now: .now()), context)
             }
         }
     }
 
-    /// Sends the rest of a complete answer before the connection is closed: NIO drops bytes that wait for the socket
-    /// when it closes a connection, also when it closes the output alone and the client has closed its own side. The
-    /// socket has an empty part when it has all bytes before it.
+    /// Delays closing until the socket has taken all written bytes, because NIO drops the others when it closes a
+    /// connection, or its output after the client has closed its own side. An empty write completes after all writes
+    /// before it.
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         guard mode != .input, !isAnswering, context.channel.isActive else {
             return context.close(mode: mode, promise: promise)
@@ -211,14 +211,14 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func watch(_ context: ChannelHandlerContext) {
         guard clock == nil, context.channel.isActive else { return }
-        let bound = NIOLoopBound(Watched(guardian: self, context: context), eventLoop: context.eventLoop)
+        let bound = NIOLoopBound(Watched(handler: self, context: context), eventLoop: context.eventLoop)
         clock = context.eventLoop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { _ in
-            bound.value.guardian.secondPassed(bound.value.context)
+            bound.value.handler.secondPassed(bound.value.context)
         }
     }
 
     private struct Watched {
-        let guardian: ConnectionGuard
+        let handler: ConnectionGuard
         let context: ChannelHandlerContext
     }
 
@@ -233,9 +233,9 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         clock = nil
     }
 
-    /// Closes a connection whose request does not arrive; answers with the reason unless another answer is under way.
+    /// Closes a connection whose request does not arrive. Sends the reason, unless another response is under way.
     private func refuse(_ context: ChannelHandlerContext) {
-        // An earlier request has no answer yet: the client would take this one for it.
+        // An earlier request has no response yet: the client would take this one for it.
         guard use.open == (pace.isInBody ? 1 : 0) else { return context.close(promise: nil) }
         let body = ByteBuffer(bytes: ParseError(.timeout, "The request came too slowly.").body.serialized)
         let fields: HTTPFields = [
@@ -256,12 +256,12 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 private final class ByteWatch: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 
-    private let guardian: ConnectionGuard
+    private let handler: ConnectionGuard
 
-    init(_ guardian: ConnectionGuard) { self.guardian = guardian }
+    init(_ handler: ConnectionGuard) { self.handler = handler }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guardian.bytesArrived()
+        handler.bytesArrived()
         context.fireChannelRead(data)
     }
 }

@@ -1,24 +1,25 @@
 import NIOCore
 import NIOHTTP1
 
-/// Serves clients of HTTP/1.0. Their connection ends with the answer, unless they asked to keep it; then the answer
-/// says that it is kept (RFC 9112, section 9.3 and appendix C.2.2). They get no answer in chunks, which they do not
+/// Serves clients of HTTP/1.0. Their connection ends with the response, unless they asked to keep it; then the response
+/// says `keep-alive` (RFC 9112, section 9.3 and appendix C.2.2). They get no response in chunks, which they do not
 /// support (section 6.1).
 ///
-/// The next handlers know HTTP/1.1 alone, so that this handler translates such requests. A client speaks one version
-/// over a connection: on all other connections the handler removes itself with the first request.
+/// The next handlers only support HTTP/1.1, so this handler translates such requests. A client uses one version over a
+/// connection: on all other connections the handler removes itself with the first request.
 final class OldClientHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// Not "keep-alive" alone, with which the event loop would answer past this handler (`HTTPFront.loopBodyBytes`).
-    private static let kept = "keep-alive, http/1.0"
+    /// A value other than exactly `keep-alive`: with that value the event loop would send encoded bytes that bypass
+    /// this handler (`HTTPFront.loopBodyBytes`).
+    private static let keepAliveValue = "keep-alive, http/1.0"
 
-    /// Whether the client asked to keep the connection, for each request without an answer.
-    private var areKept = CircularBuffer<Bool>()
-    /// The answer under way has no length, so that it ends with the connection.
+    /// Whether the client asked to keep the connection, for each request without a response.
+    private var keepsAlive = CircularBuffer<Bool>()
+    /// The current response has no length: closing the connection ends it.
     private var isEndless = false
 
     /// Adds one between the decoder and the handlers that know HTTP/1.1.
@@ -31,34 +32,34 @@ final class OldClientHandler: ChannelDuplexHandler, RemovableChannelHandler {
         guard case .head(var head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
         guard (head.version.major, head.version.minor) < (1, 1) else {
             context.fireChannelRead(data)
-            if areKept.isEmpty { context.pipeline.syncOperations.removeHandler(context: context, promise: nil) }
+            if keepsAlive.isEmpty { context.pipeline.syncOperations.removeHandler(context: context, promise: nil) }
             return
         }
-        let isKept = head.isKeepAlive
-        areKept.append(isKept)
-        head.headers.replaceOrAdd(name: "Connection", value: isKept ? Self.kept : "close")
-        // Ignored with that version (RFC 9110, section 10.1.1).
+        let isKeepAlive = head.isKeepAlive
+        keepsAlive.append(isKeepAlive)
+        head.headers.replaceOrAdd(name: "Connection", value: isKeepAlive ? Self.keepAliveValue : "close")
+        // HTTP/1.0 servers ignore `Expect` (RFC 9110, section 10.1.1).
         head.headers.remove(name: "Expect")
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        guard let isKept = areKept.first else { return context.write(data, promise: promise) }
+        guard let isKeepAlive = keepsAlive.first else { return context.write(data, promise: promise) }
         switch unwrapOutboundIn(data) {
         case .head(var head):
             let isFramed = head.headers.contains(name: "Content-Length") || !head.status.mayHaveResponseBody
-            isEndless = isKept && !isFramed
-            // An answer that closes the connection, such as that to a request which is too slow, says so.
-            let stays = isKept && isFramed && head.isKeepAlive
+            isEndless = isKeepAlive && !isFramed
+            // A response that closes the connection, such as that to a request which is too slow, says so.
+            let stays = isKeepAlive && isFramed && head.isKeepAlive
             // The encoder makes chunks for later versions.
             head.version = .http1_0
             head.headers.replaceOrAdd(name: "Connection", value: stays ? "keep-alive" : "close")
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .body: context.write(data, promise: promise)
         case .end:
-            areKept.removeFirst()
+            keepsAlive.removeFirst()
             context.write(data, promise: promise)
-            // The server closes the others.
+            // `RequestHandler` closes the other connections that end with their response.
             if isEndless { context.channel.close(promise: nil) }
             isEndless = false
         }

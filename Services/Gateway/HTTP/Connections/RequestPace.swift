@@ -25,7 +25,7 @@ package struct RequestPace {
         self.bytesPerSecondMin = bytesPerSecondMin
     }
 
-    /// Whether a request is incomplete, so that seconds count.
+    /// Whether a request is incomplete: its seconds are counted.
     package var isWatching: Bool { if case .idle = state { false } else { true } }
     /// Whether the headers are complete and the body is not.
     package var isInBody: Bool { if case .body = state { true } else { false } }

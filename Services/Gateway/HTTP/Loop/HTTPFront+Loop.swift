@@ -5,11 +5,12 @@ import ParseProtocol
 
 /// The requests that a connection's event loop answers.
 extension HTTPFront {
-    /// The largest body that an event loop sends: an object or a page of a shop. A larger one is sent a part at a time
-    /// (`AnswerWriter`), by a task.
+    /// The largest body that an event loop sends: an object or a page of a shop. A task sends a larger one in parts
+    /// (`PacedBody`).
     static let loopAnswerBytesMax = 256 << 10
 
-    /// Bytes of a URL whose condition is decoded on an event loop: tens of microseconds. Longer ones are for a task.
+    /// The longest URL whose condition an event loop decodes, which takes tens of microseconds. A task decodes longer
+    /// ones.
     private static let urlBytesMax = 8 << 10
 
     /// Decides by its head whether the event loop may begin a request.
@@ -18,7 +19,7 @@ extension HTTPFront {
         let isRead = head.method == .get
         guard isRead || head.method == .post || head.method == .put, let path = head.path,
             path.utf8.count <= Self.urlBytesMax,
-            isObjectOrEvent(path) || isRead && (isDownload(path) || isPage(path) || isFile(path))
+            isObjectPath(path) || isRead && (isUploadPath(path) || mayBeCachedPage(path) || isStaticFile(path))
         else { return nil }
         var bodyBytes: Int?
         for field in head.headerFields {
@@ -26,7 +27,7 @@ extension HTTPFront {
             case .transferEncoding, .contentEncoding, .expect, .upgrade: return nil
             case .contentLength:
                 guard !isRead, bodyBytes == nil, let count = Int(field.value), count > 0,
-                    count <= min(BodyTurns.quickBytes, configuration.bodyBytesMax)
+                    count <= min(BodyQueue.quickBytes, configuration.bodyBytesMax)
                 else { return nil }
                 bodyBytes = count
             case .connection: if field.value.lowercased() != "keep-alive" { return nil }
@@ -36,34 +37,34 @@ extension HTTPFront {
         return isRead ? 0 : bodyBytes
     }
 
-    /// Whether a path is one of objects by the name of their class, of an event or of the own account, in its usual
-    /// spelling.
-    private func isObjectOrEvent(_ path: String) -> Bool {
+    /// Whether the path begins with `/parse/classes/`, `/parse/events/` or `/parse/users/me`, without percent escapes.
+    private func isObjectPath(_ path: String) -> Bool {
         objectPaths.contains { path.utf8.starts(with: $0) }
     }
 
-    /// Whether a path is one of uploaded files, in its usual spelling.
-    private func isDownload(_ path: String) -> Bool {
+    /// Whether the path begins with `/parse/files/<application id>/`, without percent escapes.
+    private func isUploadPath(_ path: String) -> Bool {
         filePaths.contains { path.utf8.starts(with: $0) }
     }
 
-    /// Whether a path may be one of a page that is kept.
-    private func isPage(_ path: String) -> Bool {
+    /// Whether the path may belong to a storefront page in the cache.
+    private func mayBeCachedPage(_ path: String) -> Bool {
         router.controllers.storefront != nil && PageAddress.mayBegin(path)
     }
 
-    /// Whether a path is one of a page or a file of it, in its usual spelling.
-    private func isFile(_ path: String) -> Bool { router.controllers.site?.ready?.isFile(path) ?? false }
+    /// Whether the path is exactly the path of a static file of the web pages.
+    private func isStaticFile(_ path: String) -> Bool { router.controllers.site?.ready?.isFile(path) ?? false }
 
     /// The response to a request for a file of the pages, counted and logged; nil for every other request.
     func file(for request: SmallRequest) -> OutgoingResponse? {
         let head = request.head
-        guard let path = head.path, !isObjectOrEvent(path),
-            let (form, isKnown) = router.controllers.site?.ready?.found(by: head), Self.areFew(head.headerFields)
+        guard let path = head.path, !isObjectPath(path),
+            let (form, isNotModified) = router.controllers.site?.ready?.found(by: head),
+            Self.isWithinHeaderLimits(head.headerFields)
         else { return nil }
         let requestId = RequestIds.next()
-        countFile(isKnown ? 304 : 200, to: head, path: path, requestId: requestId, since: request.start)
-        return writer.outgoing(form.body, form.heads, requestId: requestId, isKnown: isKnown)
+        countFile(isNotModified ? 304 : 200, to: head, path: path, requestId: requestId, since: request.start)
+        return writer.outgoing(form.body, form.heads, requestId: requestId, isNotModified: isNotModified)
     }
 
     /// The traffic of an event loop with the broker. Called on the loop.
@@ -71,8 +72,8 @@ extension HTTPFront {
         traffic.of(loop, with: router.controllers.objects.services.broker)
     }
 
-    /// Sends a message to a service. It uses the budget of the request, which a task may go on with.
-    /// - Parameter completion: called on the event loop whose traffic it is.
+    /// Sends a message to a service. The machine keeps the request's budget, which a later task continues to use.
+    /// - Parameter completion: called on the event loop of `traffic`.
     func ask(
         _ message: ServiceMessage, of exchange: inout RequestExchange, over traffic: LoopTraffic,
         completion: @escaping @Sendable (ServiceResult) -> Void

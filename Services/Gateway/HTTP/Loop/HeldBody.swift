@@ -5,7 +5,7 @@ package struct HeldBody {
         case more
         case whole
         /// The body differs from its announced length: a task answers the request.
-        case unfit
+        case mismatch
     }
 
     /// The announced length in bytes.
@@ -17,12 +17,12 @@ package struct HeldBody {
 
     /// Adds the next part.
     package mutating func add(_ part: some Collection<UInt8>) -> Step {
-        guard part.count <= count - bytes.count else { return .unfit }
+        guard part.count <= count - bytes.count else { return .mismatch }
         if bytes.isEmpty { bytes.reserveCapacity(count) }
         bytes.append(contentsOf: part)
         return .more
     }
 
     /// The request has ended. `ConnectionRequests` has dropped any trailers.
-    package func ended() -> Step { bytes.count == count ? .whole : .unfit }
+    package func ended() -> Step { bytes.count == count ? .whole : .mismatch }
 }

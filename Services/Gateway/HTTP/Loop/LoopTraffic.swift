@@ -9,7 +9,7 @@ final class BusTraffic: Sendable {
     /// The traffic of an event loop. Called on that loop.
     func of(_ loop: any EventLoop, with broker: Broker) -> LoopTraffic {
         loops.withLock { loops in
-            if let known = loops[ObjectIdentifier(loop)] { return known }
+            if let traffic = loops[ObjectIdentifier(loop)] { return traffic }
             let traffic = LoopTraffic(loop, broker)
             loops[ObjectIdentifier(loop)] = traffic
             return traffic
@@ -25,7 +25,7 @@ final class BusTraffic: Sendable {
 /// The messages between one event loop and the broker's thread, in batches both ways: each side is woken once for
 /// several messages. Under load, waking is a large part of a message's cost.
 final class LoopTraffic: Sendable {
-    /// A batch is handed over early when it has this many messages, which take about a quarter of a millisecond.
+    /// The largest batch, which takes about a quarter of a millisecond.
     private static let batchMax = 16
 
     /// For tasks that resume on their connection's event loop.

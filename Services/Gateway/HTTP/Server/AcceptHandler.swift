@@ -4,8 +4,8 @@ import NIOCore
 
 /// The listener's handler that carries out the decisions of `AcceptLimit`.
 ///
-/// NIO's own `AcceptBackoffHandler` leaves a listener registered for reading after a failed accept. The listener is
-/// still readable, so that the event loop spins. Without `autoRead` NIO removes the registration.
+/// NIO's own `AcceptBackoffHandler` leaves a listener registered for reading after a failed accept. The listener stays
+/// readable, and the event loop spins. Without `autoRead` NIO removes the registration.
 final class AcceptHandler: ChannelInboundHandler {
     typealias InboundIn = any Channel
 
@@ -14,12 +14,12 @@ final class AcceptHandler: ChannelInboundHandler {
 
     private let logger: Logger
     private var limit = AcceptLimit()
-    private var look: Scheduled<Void>?
+    private var nextCheck: Scheduled<Void>?
 
     init(_ logger: Logger) { self.logger = logger }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        act(limit.looked(lowestFree: Self.lowestFree, of: Self.descriptorsMax, now: Self.now), context)
+        act(limit.checked(lowestFree: Self.lowestFree, of: Self.descriptorsMax, now: Self.now), context)
         context.fireChannelReadComplete()
     }
 
@@ -31,7 +31,7 @@ final class AcceptHandler: ChannelInboundHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        look?.cancel()
+        nextCheck?.cancel()
         context.fireChannelInactive()
     }
 
@@ -45,19 +45,19 @@ final class AcceptHandler: ChannelInboundHandler {
                     metadata: ["descriptors.max": "\(Self.descriptorsMax)"])
             }
             try? context.channel.syncOptions?.setOption(.autoRead, value: false)
-            lookLater(context)
+            checkLater(context)
         case .resume: try? context.channel.syncOptions?.setOption(.autoRead, value: true)
         }
     }
 
-    private func lookLater(_ context: ChannelHandlerContext) {
+    private func checkLater(_ context: ChannelHandlerContext) {
         let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
-        look = context.eventLoop.scheduleTask(in: Self.pause) {
+        nextCheck = context.eventLoop.scheduleTask(in: Self.pause) {
             let (handler, context) = bound.value
-            let action = handler.limit.looked(
+            let action = handler.limit.checked(
                 lowestFree: Self.lowestFree, of: Self.descriptorsMax, now: Self.now)
             handler.act(action, context)
-            if action == .none { handler.lookLater(context) }
+            if action == .none { handler.checkLater(context) }
         }
     }
 

@@ -1,7 +1,7 @@
 /// Decides whether the listener accepts connections, by the file descriptors that the process has left. Pure.
 ///
 /// The last descriptors are reserved for connections of services, log files and webhooks. A connection that cannot be
-/// accepted leaves the listener readable, so that an event loop that only retries would spin.
+/// accepted leaves the listener readable; an event loop that only retries would spin.
 package struct AcceptLimit {
     package enum Action: Equatable {
         case none
@@ -12,8 +12,8 @@ package struct AcceptLimit {
     }
 
     /// Reserved descriptors: an eighth of all, between these bounds. A service has two connections for each replica.
-    private static let keptMin = 32
-    private static let keptMax = 256
+    private static let reservedMin = 32
+    private static let reservedMax = 256
     /// Seconds without a pause after which another one is logged.
     private static let quietSeconds = 60.0
 
@@ -27,9 +27,9 @@ package struct AcceptLimit {
     ///   - lowestFree: the lowest free descriptor, which the next connection would get; nil when none is free.
     ///   - descriptorsMax: the limit of the process (`RLIMIT_NOFILE`).
     ///   - now: seconds of a monotonic clock.
-    package mutating func looked(lowestFree: Int?, of descriptorsMax: Int, now: Double) -> Action {
-        let kept = min(Self.keptMax, max(Self.keptMin, descriptorsMax / 8))
-        guard let lowestFree, lowestFree < descriptorsMax - kept else { return pause(now) }
+    package mutating func checked(lowestFree: Int?, of descriptorsMax: Int, now: Double) -> Action {
+        let reserved = min(Self.reservedMax, max(Self.reservedMin, descriptorsMax / 8))
+        guard let lowestFree, lowestFree < descriptorsMax - reserved else { return pause(now) }
         guard isPaused else { return .none }
         isPaused = false
         resumedAt = now

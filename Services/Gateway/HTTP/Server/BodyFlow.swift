@@ -26,7 +26,6 @@ package struct BodyFlow {
     /// Whether this body stops the reading of the socket.
     package private(set) var isFull = false
 
-    /// A body without any part.
     package init() {}
 
     /// A part has arrived.

@@ -4,10 +4,10 @@ import NIOHTTP1
 import NIOHTTPTypes
 
 /// The requests of one connection, which are answered one at a time, in their order. Pure: the handler reports the
-/// parts that arrive and the ends of answers, and carries out the actions.
+/// parts that arrive and the ends of responses, and carries out the actions.
 package struct ConnectionRequests {
     package enum Action {
-        /// Begin the answer to a request. Its body follows with the next actions.
+        /// Begin to answer a request. Its body follows with the next actions.
         case begin(HTTPRequest)
         case body(ByteBuffer)
         /// - error: why the body is incomplete; nil for a complete body, and when the client ended the stream.
@@ -30,7 +30,7 @@ package struct ConnectionRequests {
 
     private enum State {
         case idle
-        /// - isLast: the client has asked to close the connection after the answer.
+        /// - isLast: the client has asked to close the connection after the response.
         case answering(Reading, isLast: Bool)
         /// Drops the rest of the body of an answered request.
         case dropping
@@ -46,18 +46,18 @@ package struct ConnectionRequests {
     /// Waiting parts behind a request at which the reading of the socket stops.
     private static let waitingMax = 10
 
-    /// Room for parts that a quiet connection keeps: thousands of requests at once leave megabytes.
-    private static let keptParts = 64
+    /// The largest capacity of an empty queue. A larger queue is replaced: a client that pipelines thousands of
+    /// requests would otherwise leave megabytes allocated.
+    private static let retainedParts = 64
 
     private var state = State.idle
     /// Parts that arrived behind the request that is being answered.
     private var waiting = CircularBuffer<HTTPRequestPart>()
     private var inputEnd: InputEnd?
 
-    /// A connection without any part.
     package init() {}
 
-    /// Whether enough parts wait, so that the socket is not read.
+    /// Whether so many parts wait that the handler must not read the socket.
     package var isFull: Bool { waiting.count >= Self.waitingMax }
 
     /// Whether a request is being answered.
@@ -76,26 +76,26 @@ package struct ConnectionRequests {
         if inputEnd == nil { inputEnd = end }
     }
 
-    /// The answer to the request was sent, and the client has taken most of it.
+    /// The response was sent, and the client has taken most of it.
     package mutating func answered() -> Action? {
         guard case .answering(let reading, let isLast) = state else { return nil }
         if isLast { return over(.end) }
         switch reading {
         case .done: state = .idle
         case .goesOn: state = .dropping
-        // Nothing more is answered: the client would take it for the answer to its next request.
+        // Nothing more is sent: the client would take it for the response to its next request.
         case .broken: return over(.end)
         }
         return nil
     }
 
-    /// The request has no answer.
+    /// The task failed. Before the head was sent the client may still get 400; otherwise the connection is closed.
     /// - Parameters:
     ///   - error: invalid HTTP is refused; any other error closes the connection.
-    ///   - hasBegun: whether a part of an answer was sent.
-    package mutating func failed(_ error: any Error, hasBegun: Bool) -> Action? {
+    ///   - hasSentHead: whether the head of a response was sent.
+    package mutating func failed(_ error: any Error, hasSentHead: Bool) -> Action? {
         guard case .answering = state else { return nil }
-        return over(error is HTTPParserError && !hasBegun ? .refuse : .close)
+        return over(error is HTTPParserError && !hasSentHead ? .refuse : .close)
     }
 
     /// The connection is closed.
@@ -111,7 +111,7 @@ package struct ConnectionRequests {
             case .idle, .dropping, .answering(.goesOn, _): break
             }
             guard let part = waiting.popFirst() else {
-                if waiting.capacity > Self.keptParts { waiting = CircularBuffer() }
+                if waiting.capacity > Self.retainedParts { waiting = CircularBuffer() }
                 return inputEnd.flatMap { atEnd($0) }
             }
             if let action = take(part) { return action }
@@ -131,7 +131,7 @@ package struct ConnectionRequests {
         case (.dropping, .end):
             state = .idle
             return nil
-        // The head could not be decoded. Its error arrives before the parts that follow it.
+        // Parts without a head: NIO could not decode the head, and reports the error before the parts that follow it.
         default: return over(.close)
         }
     }
@@ -154,7 +154,7 @@ package struct ConnectionRequests {
         return action
     }
 
-    /// Whether a client asks to close the connection after the answer (RFC 9112, section 9.6).
+    /// Whether a client asks to close the connection after the response (RFC 9112, section 9.6).
     private static func endsConnection(_ head: HTTPRequest) -> Bool {
         guard let options = head.headerFields[.connection] else { return false }
         return options.lowercased().split(separator: ",").contains {

@@ -3,17 +3,17 @@ import NIOCore
 /// Decides when a connection is closed: because it is idle, or because the gateway stops. Pure: `ConnectionGuard`
 /// reports reads and writes.
 ///
-/// The timeout runs only while the gateway waits for the client. The time of an answer has no bound.
+/// The timeout runs only while the gateway waits for the client. The time until a response has no bound.
 package struct ConnectionUse {
     package enum Step: Equatable {
         case goesOn
         /// Check the connection again at this time.
-        case look(at: NIODeadline)
+        case check(at: NIODeadline)
         case close
     }
 
     private let idleMax: TimeAmount
-    /// Requests whose heads were read and that have no answer yet.
+    /// Requests whose heads were read and that have no response yet.
     package private(set) var open = 0
     private var isReading = false
     private var isEnding = false
@@ -41,21 +41,21 @@ package struct ConnectionUse {
         isReading = false
     }
 
-    /// The end of an answer was written.
+    /// The end of a response was written.
     package mutating func answered(now: NIODeadline) -> Step {
         // Invalid HTTP is answered too, and may have had no head.
         open = max(0, open - 1)
         guard open == 0 else { return .goesOn }
         guard !isEnding else { return .close }
         lastUse = now
-        return .look(at: end)
+        return .check(at: end)
     }
 
     /// The time of a check has come.
-    package func looked(now: NIODeadline) -> Step {
-        // The answer's end sets the next time.
+    package func checked(now: NIODeadline) -> Step {
+        // The end of the response sets the next time.
         guard isReading || open == 0 else { return .goesOn }
-        return now >= end ? .close : .look(at: end)
+        return now >= end ? .close : .check(at: end)
     }
 
     /// The gateway stops.

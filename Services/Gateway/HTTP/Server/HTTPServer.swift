@@ -47,10 +47,11 @@ struct HTTPServer: ProcessPart {
                 try await bootstrap.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
             }
         logger.notice("Listening.", metadata: ["url": "\(url)"])
-        let closed = ProcessEnd()
-        listener.closeFuture.whenComplete { _ in closed.ask() }
-        await end.cancels { await closed.wait() }
-        let isLost = closed.isRequested
+        let listenerClosed = ProcessEnd()
+        listener.closeFuture.whenComplete { _ in listenerClosed.ask() }
+        // Returns when the process ends or the listener closes.
+        await end.cancels { await listenerClosed.wait() }
+        let isLost = listenerClosed.isRequested
         try? await listener.close().get()
         // In a new task, because a cancelled task has to wait for the requests, too.
         await Task { await connections.end() }.value

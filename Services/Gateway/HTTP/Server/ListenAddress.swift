@@ -10,7 +10,7 @@ enum ListenAddress: Sendable {
 extension [Network] {
     /// Whether the other end of a connection is a trusted proxy: an address of these networks, or a process that can
     /// connect to the gateway's unix socket.
-    func areProxy(_ peer: SocketAddress?) -> Bool {
+    func includesProxy(_ peer: SocketAddress?) -> Bool {
         if case .unixDomainSocket = peer { return true }
         return contains { $0.contains(peer) }
     }

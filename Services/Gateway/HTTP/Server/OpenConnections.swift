@@ -10,33 +10,32 @@ package final class OpenConnections: Sendable {
     }
 
     private let state = Mutex(State())
-    private let lastOne = ProcessEnd()
+    private let allClosed = ProcessEnd()
 
-    /// No connections.
     package init() {}
 
-    /// One connection.
-    struct Place {
+    /// The entry of one connection.
+    struct Registration {
         fileprivate let id: ObjectIdentifier
     }
 
     /// - Returns: the argument for `leave`; nil when the server ends and accepts no more connections.
-    func enter(_ channel: any Channel) -> Place? {
+    func enter(_ channel: any Channel) -> Registration? {
         state.withLock { state in
             guard !state.isEnding else { return nil }
-            let place = Place(id: ObjectIdentifier(channel))
-            state.channels[place.id] = channel
-            return place
+            let registration = Registration(id: ObjectIdentifier(channel))
+            state.channels[registration.id] = channel
+            return registration
         }
     }
 
     /// The connection is closed, and no task works for it.
-    func leave(_ place: Place) {
+    func leave(_ registration: Registration) {
         let isLast = state.withLock { state in
-            state.channels[place.id] = nil
+            state.channels[registration.id] = nil
             return state.isEnding && state.channels.isEmpty
         }
-        if isLast { lastOne.ask() }
+        if isLast { allClosed.ask() }
     }
 
     /// Closes each connection as soon as its requests are answered. Returns when none is left.
@@ -51,6 +50,6 @@ package final class OpenConnections: Sendable {
                 channel.pipeline.syncOperations.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
             }
         }
-        await lastOne.wait()
+        await allClosed.wait()
     }
 }

@@ -2,8 +2,8 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Small requests: the event loop drives their machines, asks services and sends the answers. The only hops are to the
-/// broker's thread and back.
+/// Small requests: the event loop drives their machines, asks services and sends the responses. The only hops are to
+/// the broker's thread and back.
 extension RequestHandler {
     func answerOnLoop(_ request: SmallRequest, _ context: ChannelHandlerContext) {
         guard let front else { return }
@@ -39,26 +39,26 @@ extension RequestHandler {
     ) {
         switch action {
         case .respond(let answer): finish(answer, front, exchange, context)
-        case .needsTask(let onLoop): beginTask(context, onLoop: onLoop) { await front.complete(exchange) }
-        // The event loop asks once, and gets no other action.
-        case .ask, .perform: beginTask(context, onLoop: false) { await front.complete(exchange) }
+        case .needsTask(let onLoop): startTask(context, onLoop: onLoop) { await front.complete(exchange) }
+        // Cannot happen: the event loop asks one service per request, and `perform` is only for tasks.
+        case .ask, .perform: startTask(context, onLoop: false) { await front.complete(exchange) }
         }
     }
 
     private func finish(
         _ answer: ParseResponse, _ front: HTTPFront, _ exchange: RequestExchange, _ context: ChannelHandlerContext
     ) {
-        // A large answer is sent in parts, as the client takes it.
+        // A task sends a large response in parts, as the client takes it.
         guard answer.stream == nil, answer.bodyBytes <= HTTPFront.loopAnswerBytesMax,
-            !front.packsSlowly(answer, to: exchange)
+            !front.compressesSlowly(answer, to: exchange)
         else {
-            return beginTask(context, onLoop: false) {
+            return startTask(context, onLoop: false) {
                 front.outgoing(answer, to: exchange, bytesMax: CapacitySettings.smallBytes)
             }
         }
         let outgoing = front.outgoing(answer, to: exchange, bytesMax: HTTPFront.loopAnswerBytesMax)
         if case .response(let response) = outgoing, case .stream = response.body {
-            return beginTask(context, onLoop: false) { outgoing }
+            return startTask(context, onLoop: false) { outgoing }
         }
         send(outgoing, exchange.hold, context)
     }
@@ -74,10 +74,10 @@ extension RequestHandler {
             return leave()
         }
         follow(action, front, exchange, context)
-        goOnAfterPause(context)
+        continueAfterPause(context)
     }
 
-    /// - Parameter hold: the memory of the answer; nil for a file of the pages, which is always in memory.
+    /// - Parameter hold: the response's share of the memory; nil for a file of the pages, which is always in memory.
     private func send(_ outgoing: OutgoingResponse, _ hold: ByteHold?, _ context: ChannelHandlerContext) {
         var sent: EventLoopPromise<Void>?
         if let hold, outgoing.count > CapacitySettings.smallBytes {

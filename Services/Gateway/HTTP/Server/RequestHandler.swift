@@ -2,23 +2,23 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// The last of a connection's handlers: has the requests of the connection answered one after the other
+/// The last of a connection's handlers: answers the requests of the connection one after the other
 /// (`ConnectionRequests`).
 ///
 /// It lives on the connection's event loop. The loop begins each small request, and answers it if one message to one
 /// service is enough; otherwise it hands the request's machine to a task (`RequestHandler+Loop`). All other requests
 /// get a task at their head, which also reads the body (`RequestBody`) and answers through `ResponseBodyWriter`. While
-/// enough parts wait, the socket is not read. When the client disconnects, the task goes on: it completes a change that
-/// has begun, and its further reads are refused (`ByteHold.isAbandoned`).
+/// enough parts wait, the socket is not read. When the client disconnects, the task continues: it completes a change
+/// that has begun, and `ServiceClient` refuses its further reads (`ByteHold.isAbandoned`).
 package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     package typealias InboundIn = HTTPRequestPart
     package typealias OutboundIn = HTTPResponsePart
     package typealias OutboundOut = HTTPResponsePart
 
-    /// Makes the answer to a request of a connection.
+    /// Makes the response to a request of a connection.
     ///
     /// Throws `HTTPParserError` when the rest of the request is invalid HTTP: the handler answers 400 and closes the
-    /// connection. Any other error closes it without an answer.
+    /// connection. Any other error closes it without a response.
     package typealias Respond = @Sendable (_ request: Request, _ connection: any Channel) async throws -> Response
 
     /// Nil where tasks answer every request.
@@ -27,7 +27,7 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
     let outlet = ResponseOutlet()
     private(set) var traffic: LoopTraffic?
     private let connections: OpenConnections
-    private var place: OpenConnections.Place?
+    private var registration: OpenConnections.Registration?
     private var requests = ConnectionRequests()
     /// A small request, until it is complete.
     private var held: SmallRequest?
@@ -35,17 +35,17 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
     var exchange: RequestExchange?
     /// The body of the request that a task answers.
     private var body: RequestBody?
-    /// A request whose task begins when all parts of the present read have arrived.
-    private var beginning: Request?
+    /// A request whose task starts when all parts of the present read have arrived.
+    private var waitingForTask: Request?
     /// A task works for the request, or a service has to reply.
     var isWorking = false
-    /// A part of the answer was sent.
-    private var hasBegun = false
-    /// The answer is written, and waits in the connection's buffer for the client.
+    /// The head of the response was sent.
+    private var hasSentHead = false
+    /// The response is written, and waits in the connection's buffer for the client.
     private var isAwaitingClient = false
     /// The handler pauses, so that the event loop serves other connections.
-    private var isResting = false
-    /// Answers that the event loop made since it last read or paused.
+    private var isPaused = false
+    /// Responses that the event loop made since it last read or paused.
     private var answeredInRow = 0
     /// The task that waits for room to write.
     private var writing: CheckedContinuation<Void, any Error>?
@@ -53,11 +53,11 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
     private var wantsRead = false
     private(set) var isClosed = false
 
-    /// Answers in a row, some hundred microseconds. Then a client that sends thousands of requests at once has to wait
-    /// for the other connections of the event loop.
+    /// Responses that a connection may get before its handler pauses, which take some hundred microseconds. Without the
+    /// pause, a client that sends thousands of requests would delay all other connections of the event loop.
     private static let rowMax = 16
-    /// The pause after such a row. Without a delay the event loop would go on before it reads other connections.
-    private static let rest = TimeAmount.milliseconds(1)
+    /// The pause after such a row. Without a delay the event loop would continue before it reads other connections.
+    private static let pause = TimeAmount.milliseconds(1)
 
     /// Answers every request in a task.
     /// - Parameter connections: the open connections of the server, to which this one is added.
@@ -84,8 +84,8 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
     // MARK: Life
 
     package func handlerAdded(context: ChannelHandlerContext) {
-        place = connections.enter(context.channel)
-        if place == nil { context.close(promise: nil) }
+        registration = connections.enter(context.channel)
+        if registration == nil { context.close(promise: nil) }
         guard let front else { return }
         traffic = front.traffic(of: context.eventLoop)
         // Fails for a closed connection, over which nothing will be sent.
@@ -104,7 +104,7 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
         isClosed = true
         requests.closed()
         held = nil
-        beginning = nil
+        waitingForTask = nil
         body?.finish(nil)
         body = nil
         writing?.resume(throwing: ChannelError.ioOnClosedChannel)
@@ -114,51 +114,51 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
 
     /// Leaves the open connections when the connection is closed and no task works for it.
     func leave() {
-        guard isClosed, !isWorking, let place else { return }
-        connections.leave(place)
-        self.place = nil
+        guard isClosed, !isWorking, let registration else { return }
+        connections.leave(registration)
+        self.registration = nil
     }
 
     // MARK: In
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         requests.arrived(unwrapInboundIn(data))
-        goOn(context)
+        processParts(context)
     }
 
     package func channelReadComplete(context: ChannelHandlerContext) {
         answeredInRow = 0
-        start(context)
+        startPreparedTask(context)
         context.fireChannelReadComplete()
     }
 
     package func errorCaught(context: ChannelHandlerContext, error: any Error) {
         requests.inputEnded(.failed(error))
-        goOn(context)
+        processParts(context)
     }
 
     package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case ChannelEvent.inputClosed = event {
             requests.inputEnded(.closed)
-            goOn(context)
+            processParts(context)
         }
         context.fireUserInboundEventTriggered(event)
     }
 
     package func read(context: ChannelHandlerContext) {
         wantsRead = true
-        readOn(context)
+        readIfAllowed(context)
     }
 
-    private func readOn(_ context: ChannelHandlerContext) {
-        guard wantsRead, !isResting, !requests.isFull, body?.isFull != true else { return }
+    private func readIfAllowed(_ context: ChannelHandlerContext) {
+        guard wantsRead, !isPaused, !requests.isFull, body?.isFull != true else { return }
         wantsRead = false
         context.read()
     }
 
-    private func goOn(_ context: ChannelHandlerContext) {
-        while !isResting, let action = requests.next() { perform(action, context) }
-        readOn(context)
+    private func processParts(_ context: ChannelHandlerContext) {
+        while !isPaused, let action = requests.next() { perform(action, context) }
+        readIfAllowed(context)
     }
 
     private func perform(_ action: ConnectionRequests.Action, _ context: ChannelHandlerContext) {
@@ -167,14 +167,14 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
             if let bodyBytes = front?.loopBodyBytes(head) {
                 held = SmallRequest(head, bodyBytes: bodyBytes)
             } else {
-                open(head, context)
+                prepareTask(for: head, context)
             }
         case .body(let part):
             guard let step = held?.body.add(part.readableBytesView) else {
                 body?.add(part)
                 break
             }
-            if step == .unfit {
+            if step == .mismatch {
                 giveUpHeld(context)
                 body?.add(part)
             }
@@ -189,24 +189,24 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
         }
     }
 
-    /// Begins a request that a task answers.
-    private func open(_ head: HTTPRequest, _ context: ChannelHandlerContext) {
+    /// Prepares the body of a request that a task answers. `startPreparedTask` starts the task.
+    private func prepareTask(for head: HTTPRequest, _ context: ChannelHandlerContext) {
         let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
         let loop = context.eventLoop
         let body = RequestBody {
             loop.execute {
                 let (handler, context) = bound.value
-                if !handler.isClosed { handler.readOn(context) }
+                if !handler.isClosed { handler.readIfAllowed(context) }
             }
         }
         self.body = body
-        beginning = Request(head: head, body: body)
+        waitingForTask = Request(head: head, body: body)
     }
 
-    /// Gives a held request that differs from its head to a task, with the parts that have arrived.
+    /// Hands a small request to a task, with the parts that have arrived: its body does not have the announced length.
     private func giveUpHeld(_ context: ChannelHandlerContext) {
         guard let request = held.take() else { return }
-        open(request.head, context)
+        prepareTask(for: request.head, context)
         if !request.body.bytes.isEmpty { body?.add(ByteBuffer(bytes: request.body.bytes)) }
     }
 
@@ -216,25 +216,25 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
         } else {
             giveUpHeld(context)
             body?.finish(error)
-            start(context)
+            startPreparedTask(context)
         }
     }
 
-    private func start(_ context: ChannelHandlerContext) {
-        guard let request = beginning else { return }
-        beginning = nil
+    private func startPreparedTask(_ context: ChannelHandlerContext) {
+        guard let request = waitingForTask else { return }
+        waitingForTask = nil
         let channel = context.channel
-        beginTask(context, onLoop: false) { [respond] in try await respond(request, channel) }
+        startTask(context, onLoop: false) { [respond] in try await respond(request, channel) }
     }
 
-    /// Begins the task that answers the present request.
+    /// Starts the task that answers the present request.
     /// - Parameter onLoop: whether the task runs on the event loop's own thread.
-    func beginTask(
+    func startTask(
         _ context: ChannelHandlerContext, onLoop: Bool,
         _ make: @escaping @Sendable () async throws -> OutgoingResponse
     ) {
         isWorking = true
-        hasBegun = false
+        hasSentHead = false
         let writer = ResponseBodyWriter(self, context)
         if onLoop, let executor = traffic?.executor {
             Task(executorPreference: executor) { await writer.send(make) }
@@ -245,9 +245,9 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
 
     // MARK: Out
 
-    /// Sends the head of an answer whose body follows in parts.
-    func begin(_ head: HTTPResponsePart, _ context: ChannelHandlerContext) {
-        hasBegun = true
+    /// Sends the head of a response whose body follows in parts.
+    func sendHead(_ head: HTTPResponsePart, _ context: ChannelHandlerContext) {
+        hasSentHead = true
         if !isClosed { context.writeAndFlush(wrapOutboundOut(head), promise: nil) }
     }
 
@@ -267,61 +267,61 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
         }
     }
 
-    /// Sends the end of an answer whose body was sent in parts.
+    /// Sends the end of a response whose body was sent in parts.
     func end(_ context: ChannelHandlerContext) {
         finish(context) { context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil) }
     }
 
-    /// Sends the last bytes of an answer by `write`.
+    /// Sends the last bytes of a response by `write`.
     func finish(_ context: ChannelHandlerContext, _ write: () -> Void) {
         isWorking = false
         if !isClosed { write() }
         guard !isClosed else { return leave() }
-        // A client that does not read its answers gets no further ones.
+        // A client that does not read its responses gets no further ones.
         isAwaitingClient = !context.channel.isWritable
         if !isAwaitingClient { answered(context) }
     }
 
-    /// The answer failed before or after its head.
+    /// The task failed. Before the head was sent the client may still get 400; otherwise the connection is closed.
     func fail(_ error: any Error, _ context: ChannelHandlerContext) {
         isWorking = false
         guard !isClosed else { return leave() }
         body?.drop()
         body = nil
-        if let action = requests.failed(error, hasBegun: hasBegun) { perform(action, context) }
-        goOn(context)
+        if let action = requests.failed(error, hasSentHead: hasSentHead) { perform(action, context) }
+        processParts(context)
     }
 
     private func answered(_ context: ChannelHandlerContext) {
         body?.drop()
         body = nil
         if let action = requests.answered() { perform(action, context) }
-        goOn(context)
+        processParts(context)
         // Requests that arrived with the last one begin here.
-        start(context)
+        startPreparedTask(context)
     }
 
-    /// The event loop has sent the answer to the present request.
+    /// The event loop has sent the response to the present request.
     func answeredOnLoop(_ context: ChannelHandlerContext) {
         // `ConnectionGuard` closes the connection of a client that reads nothing.
         isAwaitingClient = !isClosed && !context.channel.isWritable
         if !isAwaitingClient, let action = requests.answered() { perform(action, context) }
         answeredInRow += 1
-        guard answeredInRow >= Self.rowMax, !isResting else { return }
-        isResting = true
+        guard answeredInRow >= Self.rowMax, !isPaused else { return }
+        isPaused = true
         let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
-        context.eventLoop.scheduleTask(in: Self.rest) {
+        context.eventLoop.scheduleTask(in: Self.pause) {
             let (handler, context) = bound.value
-            handler.isResting = false
-            if !handler.isClosed { handler.goOnAfterPause(context) }
+            handler.isPaused = false
+            if !handler.isClosed { handler.continueAfterPause(context) }
         }
     }
 
-    /// Goes on with the parts that have arrived while a service replied or the handler paused.
-    func goOnAfterPause(_ context: ChannelHandlerContext) {
+    /// Processes the parts that have arrived while a service replied or the handler paused.
+    func continueAfterPause(_ context: ChannelHandlerContext) {
         answeredInRow = 0
-        goOn(context)
-        start(context)
+        processParts(context)
+        startPreparedTask(context)
     }
 
     package func channelWritabilityChanged(context: ChannelHandlerContext) {

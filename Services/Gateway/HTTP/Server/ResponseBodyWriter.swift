@@ -36,7 +36,7 @@ package struct ResponseBodyWriter: Sendable {
                 }
             }
             let head = HTTPResponsePart.head(response.head)
-            onLoop { handler, context in handler.begin(head, context) }
+            onLoop { handler, context in handler.sendHead(head, context) }
             try await write(self)
             onLoop { handler, context in handler.end(context) }
         } catch {

@@ -68,17 +68,17 @@ extension LiveHub {
 
     /// Delivers messages in order: events of classes with `afterLiveQueryEvent` go through cloud code, all others go to
     /// their connections at once.
-    func hand(_ told: SubscriptionRegistry.Told) {
-        guard !told.isEmpty else { return }
+    func hand(_ deliveries: SubscriptionRegistry.Deliveries) {
+        guard !deliveries.isEmpty else { return }
         let asks = triggers.askers
-        perform { $0.take(told, asks: asks) }
+        perform { $0.take(deliveries, asks: asks) }
     }
 
     private func perform(_ work: (inout LiveTriggerQueue) -> LiveTriggerQueue.Step) {
         let (calls, over) = turns.withLock { turns in
             let step = work(&turns)
             // Within the lock, so that events keep their order.
-            Self.deliver(step.told)
+            Self.deliver(step.deliveries)
             return (step.calls, step.over)
         }
         // The caller may hold the register's lock.
@@ -92,12 +92,12 @@ extension LiveHub {
     }
 
     /// Delivers messages to their connections, adjacent ones of a connection together.
-    private static func deliver(_ told: SubscriptionRegistry.Told) {
-        var start = told.startIndex
-        while start < told.endIndex {
-            let sink = told[start].subscription.sink
-            let end = told[start...].firstIndex { $0.subscription.sink !== sink } ?? told.endIndex
-            sink.deliver(told[start..<end])
+    private static func deliver(_ deliveries: SubscriptionRegistry.Deliveries) {
+        var start = deliveries.startIndex
+        while start < deliveries.endIndex {
+            let sink = deliveries[start].subscription.sink
+            let end = deliveries[start...].firstIndex { $0.subscription.sink !== sink } ?? deliveries.endIndex
+            sink.deliver(deliveries[start..<end])
             start = end
         }
     }
@@ -109,7 +109,7 @@ extension LiveHub {
         let subject: LiveTriggers.Subject
         do throws(ParseError) {
             guard try await triggers.isThere(.afterEvent, subscription.className, in: context) else {
-                return .told(call.event)
+                return .deliver(call.event)
             }
             let principal = try await access.signIn(subscription.admitted, subscription.credentials, in: context)
             subject = self.subject(principal, subscription.credentials, nil)

@@ -1,5 +1,5 @@
-/// The effect of a class's find triggers on its live queries. Find triggers do not run for events, so that events could
-/// show objects which a trigger hides.
+/// The effect of a class's find triggers on its live queries. Find triggers do not run for events, so events could show
+/// objects which a trigger hides.
 package enum LiveTriggerPolicy: Sendable {
     /// No trigger changes the results of finds.
     case open

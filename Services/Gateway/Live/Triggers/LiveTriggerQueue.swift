@@ -19,7 +19,7 @@ package struct LiveTriggerQueue {
     /// The outcome of an event.
     package enum Outcome: Sendable {
         /// The event is delivered, as it is or with the code's changes.
-        case told(LiveDelivery)
+        case deliver(LiveDelivery)
         /// The code suppressed the event.
         case withheld
         /// The code refused the event; the subscription continues.
@@ -31,10 +31,10 @@ package struct LiveTriggerQueue {
     /// The result of an event or of a call.
     package struct Step {
         /// The messages to deliver, in order.
-        package var told: SubscriptionRegistry.Told = []
+        package var deliveries: SubscriptionRegistry.Deliveries = []
         /// The calls to make now.
         package var calls: [Call] = []
-        /// The subscriptions that end with this step; `told` has the reason.
+        /// The subscriptions that end with this step; `deliveries` has the reason.
         package var over: [LiveSubscription] = []
     }
 
@@ -98,17 +98,17 @@ package struct LiveTriggerQueue {
 
     /// Takes messages to deliver.
     /// - Parameter asks: whether cloud code is called for the events of a class.
-    package mutating func take(_ told: SubscriptionRegistry.Told, asks: (String) -> Bool) -> Step {
+    package mutating func take(_ deliveries: SubscriptionRegistry.Deliveries, asks: (String) -> Bool) -> Step {
         var step = Step()
         var groups: [Group: [UInt64]] = [:]
-        // Receivers of one notice are adjacent, so that the last class is kept.
-        var known: (className: String, isAsked: Bool)?
-        for (subscription, message) in told where !subscription.isOver {
+        // Receivers of one notice are adjacent, so the result for the last class is reused.
+        var lastClass: (className: String, isAsked: Bool)?
+        for (subscription, message) in deliveries where !subscription.isOver {
             let id = ObjectIdentifier(subscription)
-            if known?.className != subscription.className {
-                known = (subscription.className, asks(subscription.className))
+            if lastClass?.className != subscription.className {
+                lastClass = (subscription.className, asks(subscription.className))
             }
-            if case .event(let event) = message, known?.isAsked == true {
+            if case .event(let event) = message, lastClass?.isAsked == true {
                 guard hasRoom(for: event, of: subscription) else {
                     end(subscription, Self.tooSlow, &step)
                     continue
@@ -120,7 +120,7 @@ package struct LiveTriggerQueue {
             } else if lines[id] != nil {
                 append(Slot(message: message), subscription)
             } else {
-                step.told.append((subscription, message))
+                step.deliveries.append((subscription, message))
             }
         }
         step.calls = begin()
@@ -150,12 +150,12 @@ package struct LiveTriggerQueue {
             className: subscription.className, position: event.cursor.position, kind: event.kind,
             token: subscription.credentials.sessionToken, isMaster: subscription.admitted.master,
             keys: subscription.wish.keys, hidden: event.hidden)
-        let known = groups[group]?.first {
+        let pending = groups[group]?.first {
             asked[$0]?.call.event.object == event.object && asked[$0]?.call.event.original == event.original
         }
-        if let known {
-            asked[known]?.waiting.append(subscription)
-            return known
+        if let pending {
+            asked[pending]?.waiting.append(subscription)
+            return pending
         }
         last += 1
         groups[group, default: []].append(last)
@@ -187,7 +187,7 @@ package struct LiveTriggerQueue {
         guard let index = lines[id]?.slots.firstIndex(where: { $0.call == number }) else { return }
         let message: LiveMessage?
         switch outcome {
-        case .told(let event): message = .event(event)
+        case .deliver(let event): message = .event(event)
         case .withheld: message = nil
         case .refused(let problem): message = .refused(problem, event.cursor)
         case .ended(let problem): message = .ended(problem)
@@ -203,7 +203,7 @@ package struct LiveTriggerQueue {
             if case .ended(let problem)? = slot.message { return end(subscription, problem, &step) }
             lines[id]?.slots.removeFirst()
             count(-slot.bytes, subscription)
-            if let message = slot.message { step.told.append((subscription, message)) }
+            if let message = slot.message { step.deliveries.append((subscription, message)) }
         }
         if lines[id]?.slots.isEmpty == true { lines[id] = nil }
     }
@@ -211,7 +211,7 @@ package struct LiveTriggerQueue {
     private mutating func end(_ subscription: LiveSubscription, _ problem: LiveProblem, _ step: inout Step) {
         subscription.end()
         forget(subscription)
-        step.told.append((subscription, .ended(problem)))
+        step.deliveries.append((subscription, .ended(problem)))
         step.over.append(subscription)
     }
 

@@ -23,14 +23,14 @@ struct LiveTriggers: Sendable {
 
     /// Whether cloud code has a trigger; nil when the table is not cached.
     func has(_ trigger: HookTable.Trigger, _ className: String) -> Bool? {
-        scopes.registry.known.map { $0.target(trigger, className) != nil }
+        scopes.registry.cached.map { $0.target(trigger, className) != nil }
     }
 
     /// Whether a class has `afterLiveQueryEvent`. While the table is read again the answer is true, because the new
     /// table may have a trigger that the old one lacked.
     var askers: (String) -> Bool {
-        guard let known = scopes.registry.known else { return { _ in true } }
-        return { known.target(.afterEvent, $0) != nil }
+        guard let table = scopes.registry.cached else { return { _ in true } }
+        return { table.target(.afterEvent, $0) != nil }
     }
 
     /// - Throws: `.serviceUnavailable` (2) while the catalog cannot be reached.
@@ -71,14 +71,14 @@ struct LiveTriggers: Sendable {
         guard let object = try? JSON(parsing: event.object) else { throw .internalError }
         var members: [String: JSON] = ["event": .string(event.kind.name), "object": object, "sendEvent": true]
         members["original"] = event.original.flatMap { try? JSON(parsing: $0) }
-        // One call serves all guests, or all connections of a session, so that it has no device and no address.
+        // One call serves all guests, or all connections of a session, so it has no device and no address.
         var subject = subject
         subject.principal.installationID = ""
         subject.address = nil
         let answer = try await call(.afterEvent, className, subject, members, in: context)
-        guard let answer else { return .told(event) }
+        guard let answer else { return .deliver(event) }
         guard let changed = event.changed(by: answer, keys: keys) else { return .withheld }
-        return .told(changed.linked(links))
+        return .deliver(changed.linked(links))
     }
 
     // MARK: Calling

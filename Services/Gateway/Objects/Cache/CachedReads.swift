@@ -5,9 +5,9 @@ import ParseProtocol
 /// The cached responses to reads, with the eviction policy. No I/O; time is an argument.
 ///
 /// Eviction follows S3-FIFO (Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023). A new response
-/// enters a queue with a tenth of the memory. It moves into the main queue only when it is requested again there, or
-/// again soon after its eviction. A client that sends a million different queries therefore evicts its own responses,
-/// and not the popular ones.
+/// enters the small queue, with a tenth of the memory. It moves into the main queue only when it is requested again
+/// there, or again soon after its eviction. A client that sends a million different queries therefore evicts its own
+/// responses, and not the popular ones.
 package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
     /// A query, byte for byte as the client sent it. Swift's strings compare by canonical equivalence, such as an
     /// accented letter with a letter and a combining accent, which the database distinguishes.
@@ -70,36 +70,37 @@ package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
         let keptAt: BusClock.Milliseconds
         /// Distinguishes the entry from an earlier one of the same key.
         let serial: UInt64
-        var isKnownQuick: Bool
+        var isInMain: Bool
         var uses: UInt8 = 0
     }
 
-    private struct Place {
+    private struct QueueItem {
         let key: Key
         let serial: UInt64
     }
 
-    /// Entries in the order of insertion. A dropped entry keeps its place until the queue reaches it.
-    private struct Line {
-        var places: Deque<Place> = []
+    /// Entries in the order of insertion. The item of a dropped entry stays until the queue reaches it.
+    private struct Queue {
+        var items: Deque<QueueItem> = []
         var bytes = 0
         var count = 0
     }
 
-    /// Overhead per entry besides response and key: the entry, its place and the buffers' own fields.
+    /// Overhead per entry besides response and key: the entry, its queue item and the buffers' own fields.
     package static var entryOverhead: Int { 512 }
     /// Keys that are remembered after their eviction.
-    private static var departedMax: Int { 8192 }
+    private static var ghostsMax: Int { 8192 }
     /// Bounds the staleness after changes outside Satchel, such as an operator's edit of the database.
     package static var lifetime: BusClock.Milliseconds { 60_000 }
 
     private let bytesMax: Int
     private let entryBytesMax: Int
     private var entries: [Key: Entry] = [:]
-    private var new = Line()
-    private var proven = Line()
-    private var departed: Set<Int> = []
-    private var departures: Deque<Int> = []
+    private var small = Queue()
+    private var main = Queue()
+    /// The hashes of evicted keys, and their order.
+    private var ghosts: Set<Int> = []
+    private var ghostOrder: Deque<Int> = []
     private var lastSerial: UInt64 = 0
     private var counted = Counts()
 
@@ -114,7 +115,7 @@ package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
     package var counts: Counts {
         var counts = counted
         counts.entries = entries.count
-        counts.bytes = new.bytes + proven.bytes
+        counts.bytes = small.bytes + main.bytes
         return counts
     }
 
@@ -157,100 +158,100 @@ package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
     package mutating func keep(
         _ answer: Answer, for key: Key, bytes: Int, stamp: Stamp, isForEverybody: Bool, now: BusClock.Milliseconds
     ) {
-        // The place may outlive the entry, and it holds a second copy of the key.
+        // The queue item may outlive the entry, and it holds a second copy of the key.
         let cost = bytes + 2 * key.bytes + Self.entryOverhead
         guard cost <= entryBytesMax else { return }
         drop(key)
         lastSerial += 1
-        let isKnownQuick = departed.remove(key.hashValue) != nil
+        let isInMain = ghosts.remove(key.hashValue) != nil
         entries[key] = Entry(
             answer: answer, stamp: stamp, isForEverybody: isForEverybody, bytes: cost, keptAt: now, serial: lastSerial,
-            isKnownQuick: isKnownQuick)
-        append(Place(key: key, serial: lastSerial), bytes: cost, isKnownQuick: isKnownQuick)
+            isInMain: isInMain)
+        append(QueueItem(key: key, serial: lastSerial), bytes: cost, isInMain: isInMain)
         makeRoom()
     }
 
-    private mutating func append(_ place: Place, bytes: Int, isKnownQuick: Bool) {
-        if isKnownQuick {
-            proven.places.append(place)
-            proven.bytes += bytes
-            proven.count += 1
-            Self.compact(&proven, entries)
+    private mutating func append(_ item: QueueItem, bytes: Int, isInMain: Bool) {
+        if isInMain {
+            main.items.append(item)
+            main.bytes += bytes
+            main.count += 1
+            Self.compact(&main, entries)
         } else {
-            new.places.append(place)
-            new.bytes += bytes
-            new.count += 1
-            Self.compact(&new, entries)
+            small.items.append(item)
+            small.bytes += bytes
+            small.count += 1
+            Self.compact(&small, entries)
         }
     }
 
-    /// Removes the places of dropped entries once they outnumber the others.
-    private static func compact(_ line: inout Line, _ entries: [Key: Entry]) {
-        guard line.places.count > 2 * line.count + 64 else { return }
-        line.places.removeAll { entries[$0.key]?.serial != $0.serial }
+    /// Removes the items of dropped entries when they outnumber the others.
+    private static func compact(_ queue: inout Queue, _ entries: [Key: Entry]) {
+        guard queue.items.count > 2 * queue.count + 64 else { return }
+        queue.items.removeAll { entries[$0.key]?.serial != $0.serial }
     }
 
     private mutating func drop(_ key: Key) {
         guard let entry = entries.removeValue(forKey: key) else { return }
-        left(entry)
+        uncount(entry)
     }
 
-    private mutating func left(_ entry: Entry) {
-        if entry.isKnownQuick {
-            proven.bytes -= entry.bytes
-            proven.count -= 1
+    private mutating func uncount(_ entry: Entry) {
+        if entry.isInMain {
+            main.bytes -= entry.bytes
+            main.count -= 1
         } else {
-            new.bytes -= entry.bytes
-            new.count -= 1
+            small.bytes -= entry.bytes
+            small.count -= 1
         }
     }
 
     // MARK: Eviction
 
     private mutating func makeRoom() {
-        while new.bytes + proven.bytes > bytesMax {
-            if new.bytes > bytesMax / 10 || proven.count == 0 {
-                passNew()
+        while small.bytes + main.bytes > bytesMax {
+            if small.bytes > bytesMax / 10 || main.count == 0 {
+                passSmall()
             } else {
-                passProven()
+                passMain()
             }
         }
     }
 
-    /// Evicts the oldest entry of the new queue, or promotes it when it was requested again.
-    private mutating func passNew() {
-        guard let place = new.places.popFirst(), var entry = entries[place.key], entry.serial == place.serial else {
+    /// Evicts the oldest entry of the small queue, or promotes it when it was requested again.
+    private mutating func passSmall() {
+        guard let item = small.items.popFirst(), var entry = entries[item.key], entry.serial == item.serial else {
             return
         }
-        left(entry)
+        uncount(entry)
         guard entry.uses > 1 else {
-            entries[place.key] = nil
-            depart(place.key.hashValue)
+            entries[item.key] = nil
+            rememberEvicted(item.key.hashValue)
             return
         }
-        entry.isKnownQuick = true
+        entry.isInMain = true
         entry.uses = 0
-        entries[place.key] = entry
-        append(place, bytes: entry.bytes, isKnownQuick: true)
+        entries[item.key] = entry
+        append(item, bytes: entry.bytes, isInMain: true)
     }
 
     /// Evicts the oldest entry of the main queue, unless it was requested since its last check.
-    private mutating func passProven() {
-        guard let place = proven.places.popFirst(), var entry = entries[place.key], entry.serial == place.serial else {
+    private mutating func passMain() {
+        guard let item = main.items.popFirst(), var entry = entries[item.key], entry.serial == item.serial else {
             return
         }
         guard entry.uses > 0 else {
-            drop(place.key)
+            drop(item.key)
             return
         }
         entry.uses -= 1
-        entries[place.key] = entry
-        proven.places.append(place)
+        entries[item.key] = entry
+        main.items.append(item)
     }
 
-    private mutating func depart(_ question: Int) {
-        guard departed.insert(question).inserted else { return }
-        departures.append(question)
-        if departures.count > Self.departedMax, let oldest = departures.popFirst() { departed.remove(oldest) }
+    private mutating func rememberEvicted(_ hash: Int) {
+        guard ghosts.insert(hash).inserted else { return }
+        ghostOrder.append(hash)
+        if ghostOrder.count > Self.ghostsMax, let oldest = ghostOrder.popFirst() { ghosts.remove(oldest) }
     }
 }

@@ -8,11 +8,11 @@ struct FinalBody: Sendable {
     /// The `ETag`, with its quotes.
     let tag: String
     /// The compressed form; nil for a body that is not sent compressed.
-    let packed: PackedForm?
+    let gzip: GzipForm?
 
     /// Bytes of memory, up to twice the length: buffer sizes are powers of two. The compressed form has at most half
     /// the length and counts from the beginning.
-    var bytesTaken: Int { buffer.storageCapacity + (packed == nil ? 0 : buffer.readableBytes) }
+    var bytesTaken: Int { buffer.storageCapacity + (gzip == nil ? 0 : buffer.readableBytes) }
 
     /// - Parameters:
     ///   - body: includes the URLs of its files.
@@ -20,37 +20,38 @@ struct FinalBody: Sendable {
     init(_ body: [UInt8], isCached: Bool = false) {
         buffer = ByteBuffer(bytes: body)
         tag = EntityTag.of(body)
-        packed = isCached && body.count >= Packing.bytesMin ? PackedForm() : nil
+        gzip = isCached && body.count >= ResponseCompression.bytesMin ? GzipForm() : nil
     }
 
     /// - Parameter tag: the `ETag` of these bytes, with its quotes.
     init(_ buffer: ByteBuffer, tag: String) {
         self.buffer = buffer
         self.tag = tag
-        packed = nil
+        gzip = nil
     }
 }
 
-/// The compressed form of a shared body, made when a client first accepts it.
-final class PackedForm: Sendable {
+/// The compressed form of a shared body. The body is compressed when a client first accepts gzip.
+final class GzipForm: Sendable {
     private enum State {
-        case unmade
+        case uncompressed
         /// Nil when compression saves less than half.
-        case made(ByteBuffer?)
+        case compressed(ByteBuffer?)
     }
 
-    private let state = Mutex(State.unmade)
+    private let state = Mutex(State.uncompressed)
 
-    /// Whether `form` takes no time.
-    var isMade: Bool { state.withLock { if case .made = $0 { true } else { false } } }
+    /// Whether the body is compressed already.
+    var isCompressed: Bool { state.withLock { if case .compressed = $0 { true } else { false } } }
 
-    /// - Parameter body: the body that this is the form of.
-    /// - Returns: at most half as many bytes; nil when they cannot be saved.
-    func form(of body: ByteBuffer) -> ByteBuffer? {
-        if case .made(let form) = state.withLock({ $0 }) { return form }
-        // Without the lock, on which event loops would wait. Two threads may do the same work once.
+    /// - Parameter body: the body whose form this is.
+    /// - Returns: the body in gzip; nil when less than half would be saved.
+    func bytes(of body: ByteBuffer) -> ByteBuffer? {
+        if case .compressed(let form) = state.withLock({ $0 }) { return form }
+        // Not inside the lock, because event loops would wait for it. Two threads may compress the body at the same
+        // time.
         let form = body.withUnsafeReadableBytes { Gzip.quick($0) }.map { ByteBuffer(bytes: $0) }
-        state.withLock { $0 = .made(form) }
+        state.withLock { $0 = .compressed(form) }
         return form
     }
 }

@@ -12,7 +12,7 @@ import Synchronization
 final class ReadCache: Sendable {
     private typealias Reads = CachedReads<FinalBody, Origin>
 
-    /// What a kept body was made from.
+    /// What a cached body was made from.
     fileprivate enum Origin: Sendable {
         case read(ChangeStamp)
         case page([PageRead])
@@ -43,7 +43,7 @@ final class ReadCache: Sendable {
         var miss: Missing? { if case .missing(let missing) = self { missing } else { nil } }
     }
 
-    /// The memory of responses larger than `CapacitySettings.smallBytes` is counted until they are sent (`AnswerHold`),
+    /// The memory of responses larger than `CapacitySettings.smallBytes` is counted until they are sent (`ReplyHold`),
     /// but cached responses are not counted. A response of that size may take twice as many bytes, and as many again
     /// for its compressed form.
     private static let entryBytesMax = 3 * CapacitySettings.smallBytes + 2 * questionBytesMax + Reads.entryOverhead
@@ -133,8 +133,8 @@ final class ReadCache: Sendable {
             request.body.count + (request.query?.utf8.count ?? 0) <= questionBytesMax
         else { return false }
         guard let scope = request.hooks else { return true }
-        // While the table of hooks is unknown, every class may have one.
-        guard let table = scope.registry.known else { return false }
+        // Without a cached table of hooks, every class may have one.
+        guard let table = scope.registry.cached else { return false }
         return !table.has(HookedRead.triggers, className)
     }
 
@@ -214,7 +214,7 @@ final class ReadCache: Sendable {
         }
     }
 
-    /// The kept page of an address. None of its reads may have changed, nor have got a trigger.
+    /// The cached page of an address. None of its reads may have changed, nor have got a trigger.
     func page(_ key: [UInt8], _ hooks: HookTable) -> FinalBody? {
         reads.withLock { reads in
             reads.find(Self.pageKey(key), isSignedIn: false, now: BusClock.now) { origin in

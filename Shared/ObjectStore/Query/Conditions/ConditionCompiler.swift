@@ -32,7 +32,9 @@ struct ConditionCompiler {
     private var constraintCount = 0
     private var patterns = PatternBudget()
     /// The two halves of conditions that consist of index candidates and a test, by their combined SQL.
-    private var halves: [String: (found: ConditionPart, test: String)] = [:]
+    private var halves: [String: (found: String, test: String)] = [:]
+    /// The searches that find the objects which meet a condition, by its SQL.
+    private var searches: [String: TextSearch] = [:]
 
     static let depthMax = 16
     static let constraintsMax = 1000
@@ -169,10 +171,8 @@ struct ConditionCompiler {
     /// Splits a condition into index candidates and a test, where it has them; else determines the index term.
     func split(_ sql: String, _ subject: QuerySubject) -> [ConditionPart] {
         if let (found, test) = halves[sql] {
-            var found = found
-            found.term = IndexTerm(row: subject.row, column: "id", kind: .rows)
-            if subject.row != "o" { found.search = nil }
-            return [found, ConditionPart(sql: test)]
+            let term = IndexTerm(row: subject.row, column: "id", kind: .rows)
+            return [ConditionPart(sql: found, term: term), ConditionPart(sql: test)]
         }
         // The owners of relation members are matched by id.
         let key = "\(subject.row).objectId"
@@ -181,24 +181,19 @@ struct ConditionCompiler {
         let isBroad =
             sql.hasPrefix("\(subject.value) IS NOT ") || sql.hasPrefix("\(subject.value) IS DISTINCT FROM ")
             || sql.hasSuffix(" IS NOT NULL") || sql.hasSuffix(" IS NOT TRUE")
-        return [ConditionPart(sql: sql, term: term, isBroad: isBroad)]
+        let search = subject.row == "o" ? searches[sql] : nil
+        return [ConditionPart(sql: sql, term: term, isBroad: isBroad, search: search)]
     }
 
     /// The condition that an index finds a row and the row also passes a test.
-    mutating func found(_ rows: String, and test: String) -> String { found(ConditionPart(sql: rows), and: test) }
-
-    /// The same with a text index.
-    mutating func found(_ search: TextSearch, row: String, and test: String) -> String {
-        let match = bind(.text(search.match), as: search.operand)
-        let rows = search.condition(of: row, match: match)
-        return found(ConditionPart(sql: rows, search: (search, "\(match) IS NOT NULL")), and: test)
-    }
-
-    private mutating func found(_ rows: ConditionPart, and test: String) -> String {
-        let sql = "(\(rows.sql) AND \(test))"
+    mutating func found(_ rows: String, and test: String) -> String {
+        let sql = "(\(rows) AND \(test))"
         halves[sql] = (rows, test)
         return sql
     }
+
+    /// Notes the search that finds the objects which pass a test. The whole query uses it (`CompiledQuery`).
+    mutating func note(_ search: TextSearch?, of test: String) { searches[test] = search }
 
     /// Parses a field path and binds member names that are not plain identifiers.
     /// - Throws: `.invalidKeyName` (105).

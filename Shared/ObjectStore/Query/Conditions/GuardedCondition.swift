@@ -14,9 +14,11 @@ struct GuardedCondition {
 
     /// The SQL of the condition after `WHERE`; empty for none.
     /// - Parameter walk: the automatic index that finds the candidates.
-    func sql(_ parts: [ConditionPart], _ walk: IndexWalk? = nil) -> String {
+    func sql(_ parts: [ConditionPart], _ walk: IndexWalk? = nil) -> String { sql(parts, walk, first: []) }
+
+    private func sql(_ parts: [ConditionPart], _ walk: IndexWalk?, first: [String]) -> String {
         guard let access else {
-            return ConditionCompiler.filter(parts.enumerated().map { walk?.found[$0.offset] ?? $0.element.sql })
+            return ConditionCompiler.filter(first + parts.enumerated().map { walk?.found[$0.offset] ?? $0.element.sql })
         }
         if let walk {
             let found = walk.found.sorted { $0.key < $1.key }.map(\.value)
@@ -27,8 +29,30 @@ struct GuardedCondition {
         // measurable.
         let choice = CandidateChoice(
             parts, rows: pointed.requiredIndexes.merging(["o": info.indexes]) { _, own in own }, order: order,
-            findsRanges: !info.name.hasPrefix("_"))
-        return guarded(choice.candidates, choice.rest, by: access)
+            findsRanges: findsRanges)
+        return guarded(first + choice.candidates, choice.rest, by: access)
+    }
+
+    /// Whether an index has the order.
+    var isOrdered: Bool { order.first.map { first in info.indexes.contains { $0.first == first } } ?? true }
+
+    private var findsRanges: Bool { !info.name.hasPrefix("_") }
+
+    /// The same for a text search. SQLite does not know how many objects a search finds, so nothing else may look up
+    /// rows. PostgreSQL knows.
+    /// - Parameter found: the condition of its candidates.
+    func sql(_ parts: [ConditionPart], lookingUp found: String) -> String {
+        guard info.dialect == .sqlite else { return sql(parts, nil, first: [found]) }
+        return guarded([found], parts.map(\.sql), by: access ?? "TRUE")
+    }
+
+    /// The same for objects that SQLite meets in the order of the page: nothing but an equality or the order itself may
+    /// look up rows.
+    /// - Parameter found: the condition of the candidates of a text search; nil to read every object.
+    func sql(_ parts: [ConditionPart], walking found: String?) -> String {
+        let choice = CandidateChoice(
+            parts, rows: ["o": info.indexes], order: order, findsRanges: findsRanges, walks: true)
+        return guarded((found.map { [$0] } ?? []) + choice.candidates, choice.rest, by: access ?? "TRUE")
     }
 
     private func guarded(_ candidates: [String], _ rest: [String], by access: String) -> String {

@@ -42,9 +42,8 @@ struct ConditionPart {
     var isBroad = false
     /// The parts of each clause of a top-level `$or`.
     var alternatives: [[ConditionPart]] = []
-    /// The search of this part that a text index answers, and a condition that is true for every row and uses the same
-    /// parameter.
-    var search: (text: TextSearch, always: String)?
+    /// The search that finds the objects which meet this part.
+    var search: TextSearch?
 }
 
 extension ConditionPart {
@@ -70,10 +69,14 @@ struct CandidateChoice {
     ///   - rows: the columns of the indexes of each required row, by its name in SQL.
     ///   - order: the columns that the rows `o` are sorted by.
     ///   - findsRanges: false where rows are usually private; then only equalities are looked up.
-    init(_ parts: [ConditionPart], rows: [String: [[String]]], order: [String], findsRanges: Bool) {
+    ///   - walks: the rows `o` are met in their order, so only its first column may have a range.
+    init(
+        _ parts: [ConditionPart], rows: [String: [[String]]], order: [String], findsRanges: Bool, walks: Bool = false
+    ) {
         var chosen: Set<Int> = []
         for (row, indexes) in rows {
-            chosen.formUnion(Self.best(parts, row, indexes, order: row == "o" ? order : [], findsRanges))
+            chosen.formUnion(
+                Self.best(parts, row, indexes, order: row == "o" ? order : [], findsRanges, walks: walks))
         }
         // The position in the order of creation does not depend on the object's content.
         chosen.formUnion(parts.indices.filter { parts[$0].term.map { $0.row == "o" && $0.column == "id" } ?? false })
@@ -83,13 +86,10 @@ struct CandidateChoice {
         for (position, part) in parts.enumerated() {
             if chosen.contains(position) { candidates.append(part.sql) } else { rest.append(part.sql) }
         }
-        guard findsRanges, let indexes = rows["o"] else { return }
+        guard findsRanges, !walks, chosen.isEmpty, let indexes = rows["o"] else { return }
         for part in parts where (2...Self.alternativesMax).contains(part.alternatives.count) {
             let found = part.alternatives.map { clause in
-                // Few objects contain a given text, even within a range.
-                if let text = clause.first(where: { $0.search != nil }) { return [text.sql] }
-                guard chosen.isEmpty else { return [] }
-                return Self.best(clause, "o", indexes, order: [], findsRanges).sorted().map { clause[$0].sql }
+                Self.best(clause, "o", indexes, order: [], findsRanges).sorted().map { clause[$0].sql }
             }
             guard !found.contains(where: \.isEmpty) else { continue }
             candidates.append(
@@ -100,7 +100,8 @@ struct CandidateChoice {
 
     /// The parts that the best index answers.
     private static func best(
-        _ parts: [ConditionPart], _ row: String, _ indexes: [[String]], order: [String], _ findsRanges: Bool
+        _ parts: [ConditionPart], _ row: String, _ indexes: [[String]], order: [String], _ findsRanges: Bool,
+        walks: Bool = false
     ) -> Set<Int> {
         func first(_ kind: IndexTerm.Kind, _ column: String) -> Int? {
             parts.firstIndex { $0.term == IndexTerm(row: row, column: column, kind: kind) }
@@ -115,7 +116,8 @@ struct CandidateChoice {
                     score += column == "objectId" ? 100 : 4
                     continue
                 }
-                let range = findsRanges ? [first(.lower, column), first(.upper, column)].compactMap { $0 } : []
+                let mayBeRange = findsRanges && (!walks || order.first == column)
+                let range = mayBeRange ? [first(.lower, column), first(.upper, column)].compactMap { $0 } : []
                 used.formUnion(range)
                 score += 2 * range.count
                 if score > 0, order.first == column, position > 0 || !range.isEmpty { score += 1 }

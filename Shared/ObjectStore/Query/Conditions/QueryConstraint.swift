@@ -163,11 +163,12 @@ extension QuerySubject {
         switch kind {
         case .text:
             let test = info.dialect.matches(compiler.bind(regex), value)
-            guard let field = info.textFields.firstIndex(of: path.root), !path.isDotted,
-                let literal = TextIndex.literal(of: pattern, options: options),
-                let search = TextSearch(info, field: field, literal: literal)
-            else { return test }
-            return compiler.found(search, row: row, and: test)
+            if let field = info.textFields.firstIndex(of: path.root), !path.isDotted,
+                let literal = TextIndex.literal(of: pattern, options: options)
+            {
+                compiler.note(TextSearch(info, field: field, literal: literal), of: test)
+            }
+            return test
         case .array, .untyped:
             let bound = compiler.bind(regex)
             let dialect = info.dialect

@@ -32,7 +32,8 @@ struct OldFile: Hashable, Sendable {
     var storedName: String {
         if let (digits, rest) = Self.random(of: name) {
             let kept = "\(digits)_\(rest)"
-            return kept == name && FileNames.isKept(kept) && Self.isPlain(rest) ? kept : "\(digits)_\(Self.plain(rest))"
+            return kept == name && FileNames.isStoredName(kept) && Self.isPlain(rest)
+                ? kept : "\(digits)_\(Self.plain(rest))"
         }
         return Self.named(after: name, title: name)
     }

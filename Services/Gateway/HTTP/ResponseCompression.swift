@@ -13,7 +13,7 @@ import Messages
 /// the session's cookie is sent with links of other sites.
 ///
 /// Streams, files and exports have their own headers and are sent as they are, and so is the response to `HEAD`.
-enum Packing {
+enum ResponseCompression {
     /// Smaller bodies fit into one packet anyway.
     static let bytesMin = 1 << 10
     /// Compressing more than this takes an event loop too long: about 0.15 ms.
@@ -22,7 +22,7 @@ enum Packing {
     static let bytesMax = 4 << 20
 
     /// Whether the client accepts gzip, and a route's responses may be compressed.
-    static func isFit(
+    static func shouldCompress(
         _ answer: ParseResponse, to exchange: RequestExchange, _ functions: FunctionsController
     ) -> Bool {
         // First, so that small objects pay for nothing else.
@@ -31,7 +31,7 @@ enum Packing {
             exchange.head.method != .head,
             SiteFile.takesGzip(exchange.head.headerFields[.acceptEncoding])
         else { return false }
-        guard answer.page == nil else { return answer.final?.packed != nil }
+        guard answer.page == nil else { return answer.final?.gzip != nil }
         return hasNoSecrets(exchange.machine.route, exchange.machine.request.path, functions)
     }
 
@@ -52,8 +52,8 @@ enum Packing {
         }
     }
 
-    /// - Returns: nil when less than half would be saved.
-    static func packed(_ body: [UInt8]) -> [UInt8]? { body.withUnsafeBytes { Gzip.quick($0) } }
+    /// - Returns: the body in gzip; nil when less than half would be saved.
+    static func gzip(_ body: [UInt8]) -> [UInt8]? { body.withUnsafeBytes { Gzip.quick($0) } }
 
     /// The tag of a response that may be compressed (RFC 9110, section 8.8.1): equal content, but not equal bytes.
     static func weak(_ tag: String) -> String { "W/\(tag)" }

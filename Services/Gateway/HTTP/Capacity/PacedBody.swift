@@ -1,11 +1,11 @@
 import NIOCore
 
-/// Sends answers. A large answer goes out in parts, each when the client has taken most of the one before. Its memory
-/// is held until the last part, so that a client has to read at a minimum pace.
-enum AnswerWriter {
-    /// Large enough to keep a slow line busy between two parts, and small beside the answers that are limited.
+/// Sends a large body in parts, each when the client has taken most of the one before. The body's memory is held until
+/// the last part; therefore a client has to read at a minimum pace.
+enum PacedBody {
+    /// Large enough to keep a slow line busy between two parts, and small beside the responses that are limited.
     private static let partBytes = 128 << 10
-    /// The minimum pace in bytes a second, once an answer has taken `stallSeconds`.
+    /// The minimum pace in bytes a second, once a response has taken `stallSeconds`.
     private static let bytesPerSecondMin = 16 << 10
 
     static func responseBody(_ body: [UInt8], _ hold: ByteHold?, _ settings: CapacitySettings) -> ResponseBody {
@@ -17,7 +17,7 @@ enum AnswerWriter {
         }
     }
 
-    /// Sends the bytes of one answer, at once or page by page, and checks the client's pace.
+    /// Sends the bytes of one response, whole or page by page, and checks the client's pace.
     struct Sender {
         private let stallSeconds: Double
         private var sent = 0
@@ -31,13 +31,13 @@ enum AnswerWriter {
         mutating func send(_ bytes: [UInt8], through writer: ResponseBodyWriter) async throws {
             var position = 0
             while position < bytes.count {
-                let end = min(position + AnswerWriter.partBytes, bytes.count)
+                let end = min(position + PacedBody.partBytes, bytes.count)
                 let start = ContinuousClock.now
                 try await writer.write(ByteBuffer(bytes: bytes[position..<end]))
                 seconds += (ContinuousClock.now - start) / .seconds(1)
                 sent += end - position
                 position = end
-                guard seconds < stallSeconds || Double(sent) / seconds >= Double(AnswerWriter.bytesPerSecondMin) else {
+                guard seconds < stallSeconds || Double(sent) / seconds >= Double(PacedBody.bytesPerSecondMin) else {
                     throw TooSlow()
                 }
             }

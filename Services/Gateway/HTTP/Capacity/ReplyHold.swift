@@ -1,11 +1,10 @@
 import MessageBus
 import ParseProtocol
 
-/// Counts large replies in their request's part of the memory for answers, a `ByteHold`, from their arrival until the
-/// client has the answer.
+/// Counts large replies in the `ByteHold` of their request, from their arrival until the client has the response.
 ///
 /// The request's calls of services carry the hold (`CallContext.hold`). Small replies are not counted.
-enum AnswerHold {
+enum ReplyHold {
     /// A reply counts twice: it is in memory as received, and again as decoded or sent.
     static let copies = 2
 
@@ -13,7 +12,7 @@ enum AnswerHold {
     /// replies arrive, so that replies which wait for their task are counted.
     /// - Parameters:
     ///   - reserved: bytes that were reserved for it.
-    ///   - isDone: whether the reply is to a change, which was committed: the client must get the answer.
+    ///   - isDone: whether the reply is to a change, which was committed: the client must get the response.
     static func admit(
         _ result: Result<BusReply, BusFailure>, _ hold: ByteHold?, reserved: Int, isDone: Bool
     ) -> Result<BusReply, BusFailure> {
@@ -38,10 +37,10 @@ enum AnswerHold {
     }
 
     static let full = ParseError.tooManyRequests(text, retryAfterSeconds: 1)
-    private static let text = "Too many large answers are under way. Try again later, or ask for less at once."
+    private static let text = "Too many large responses are under way. Try again later, or ask for less at once."
 }
 
 extension BusFailure {
-    /// The client has closed the connection, so that no task reads this.
+    /// The client has closed the connection, so no client gets this error.
     static let abandoned = BusFailure(code: 100, "The client has gone.")
 }

@@ -5,7 +5,7 @@ import Synchronization
 /// Counts responses since the start by duration, in one row for each kind of response. A reader takes two samples to
 /// get the rate and the percentiles of the time between; nothing is reset. Recording takes one lock, which threads
 /// hardly ever share, and no memory after a thread's first response of its kind.
-package final class AnswerTimes: Sendable {
+package final class ResponseTimes: Sendable {
     /// A response that shows what a bucket of `exported` counts.
     package struct Exemplar: Sendable {
         /// The id of its request, by which logs find it.
@@ -32,28 +32,28 @@ package final class AnswerTimes: Sendable {
 
         package mutating func add(_ other: Row) {
             guard !other.buckets.isEmpty else { return }
-            if buckets.isEmpty { buckets = AnswerTimes.noBuckets }
+            if buckets.isEmpty { buckets = ResponseTimes.noBuckets }
             for index in buckets.indices { buckets[index] += other.buckets[index] }
             microseconds += other.microseconds
             guard !other.exemplars.isEmpty else { return }
-            if exemplars.isEmpty { exemplars = AnswerTimes.noExemplars }
+            if exemplars.isEmpty { exemplars = ResponseTimes.noExemplars }
             for (index, exemplar) in other.exemplars.enumerated() {
                 guard let exemplar else { continue }
-                if let known = exemplars[index], known.taken > exemplar.taken { continue }
+                if let present = exemplars[index], present.taken > exemplar.taken { continue }
                 exemplars[index] = exemplar
             }
         }
 
         fileprivate mutating func record(_ microseconds: Double, _ trace: String?, now: ContinuousClock.Instant) {
-            if buckets.isEmpty { buckets = AnswerTimes.noBuckets }
-            let bucket = AnswerTimes.bucket(microseconds)
+            if buckets.isEmpty { buckets = ResponseTimes.noBuckets }
+            let bucket = ResponseTimes.bucket(microseconds)
             buckets[bucket] += 1
             self.microseconds += microseconds
             guard let trace else { return }
-            if exemplars.isEmpty { exemplars = AnswerTimes.noExemplars }
-            let place = AnswerTimes.exportedPlace(ofBucket: bucket)
-            if let last = exemplars[place]?.taken, now - last < AnswerTimes.exemplarsEvery { return }
-            exemplars[place] = Exemplar(trace: trace, seconds: microseconds / 1_000_000, at: .now, taken: now)
+            if exemplars.isEmpty { exemplars = ResponseTimes.noExemplars }
+            let index = ResponseTimes.exportedIndex(ofBucket: bucket)
+            if let last = exemplars[index]?.taken, now - last < ResponseTimes.exemplarsEvery { return }
+            exemplars[index] = Exemplar(trace: trace, seconds: microseconds / 1_000_000, at: .now, taken: now)
         }
     }
 
@@ -98,7 +98,7 @@ package final class AnswerTimes: Sendable {
     }
 
     /// The bucket of `exported`, plus one, that contains a bucket of `bounds`.
-    package static func exportedPlace(ofBucket bucket: Int) -> Int { min(max(0, (bucket + 3) / 4 - 2), exported.count) }
+    package static func exportedIndex(ofBucket bucket: Int) -> Int { min(max(0, (bucket + 3) / 4 - 2), exported.count) }
 
     /// The counts of all threads.
     package var rows: [Row] {

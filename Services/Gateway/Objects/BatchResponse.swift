@@ -7,7 +7,7 @@ import ProcessKit
 ///
 /// Its size is limited. The first part that does not fit is replaced with an error, and after that reads are refused.
 /// Changes continue, because their responses are small and half a batch helps no client.
-struct BatchAnswer {
+struct BatchResponse {
     private var output: [UInt8] = [UInt8(ascii: "[")]
     private let bytesMax: Int
     private let hold: ByteHold?
@@ -15,7 +15,7 @@ struct BatchAnswer {
     /// from then on.
     private(set) var refusal: ParseError?
 
-    /// - Parameter hold: the batch's part of the memory for answers; nil when it is not counted.
+    /// - Parameter hold: the batch's share of the memory for large responses; nil when it is not counted.
     init(bytesMax: Int, _ hold: ByteHold?) {
         self.bytesMax = bytesMax
         self.hold = hold
@@ -25,7 +25,7 @@ struct BatchAnswer {
     var bytesLeft: Int { max(bytesMax - output.count, CapacitySettings.smallBytes) }
 
     static let full = ParseError(
-        .invalidQuery, "The answer of the batch is too large; use a smaller limit or keys, or fewer requests.")
+        .invalidQuery, "The response to the batch is too large; use a smaller limit or keys, or fewer requests.")
 
     /// The complete response.
     consuming func finished() -> [UInt8] {
@@ -33,7 +33,7 @@ struct BatchAnswer {
         return output
     }
 
-    /// Appends the response of a change. The change has been made, so that its response is included at any size.
+    /// Appends the response to a change. The change has been made; therefore its response is included at any size.
     mutating func append(success body: [UInt8]) {
         if body.count > CapacitySettings.smallBytes { hold?.force(body.count) }
         add("success", body.isEmpty ? Array("{}".utf8) : body)
@@ -58,7 +58,7 @@ struct BatchAnswer {
             return append(.internalError)
         }
         // The service got the remaining size with the request, and its response is larger.
-        if let error = answer.error, error == Self.full || error == AnswerHold.full { refusal = error }
+        if let error = answer.error, error == Self.full || error == ReplyHold.full { refusal = error }
         append(isSuccess ? "success" : "error", answer.body)
     }
 
@@ -66,9 +66,9 @@ struct BatchAnswer {
         guard body.count <= CapacitySettings.smallBytes || output.count + body.count <= bytesMax else {
             return refuse(Self.full)
         }
-        // Growing the buffer copies it, so that both sizes exist for a moment.
+        // Growing the buffer copies it, so both sizes exist for a moment.
         if body.count > CapacitySettings.smallBytes, let hold, !hold.take(body.count) {
-            return refuse(AnswerHold.full)
+            return refuse(ReplyHold.full)
         }
         add(name, body)
     }

@@ -1,15 +1,16 @@
 import ParseProtocol
 
-/// A fair queue of large bodies, with a bound on the processor time that they take. Pure; `BodyGate` shares one between
-/// requests.
+/// A fair queue of large bodies, with a bound on the processor time that they take. Pure; `BodyScheduler` shares one
+/// between requests.
 ///
 /// A body costs time before anything in it can be refused. When large bodies have used their share of the processors,
 /// the network that used least lately goes first: a customer with one large save passes clients that send many.
-package struct BodyTurns {
+package struct BodyQueue {
     package typealias Ticket = UInt64
 
     package enum Entry: Equatable {
-        case goesOn
+        /// The gateway may decode the body.
+        case ready
         case waits(Ticket)
         /// Too many bodies wait already, of all networks or of this one.
         case full
@@ -18,11 +19,11 @@ package struct BodyTurns {
     /// Bodies up to this size never wait: nearly all bodies of apps.
     package static let quickBytes = 16 << 10
     package static let waitingMax = 256
-    /// Waiting bodies of a near network (`ClientNetwork`).
+    /// Waiting bodies of one IPv4 address or one IPv6 /64, which is the near level of `ClientNetwork`.
     package static let waitingPerNetworkMax = 32
     /// Nanoseconds after which a waiting body is refused: clients do not wait much longer.
     package static let patience: UInt64 = 5_000_000_000
-    /// Nanoseconds of the share that may be used at once after quiet times. A client that waits so long notices
+    /// Nanoseconds of the share that may be used immediately after quiet times. A client that waits so long notices
     /// nothing.
     private static let burst: UInt64 = 100_000_000
 
@@ -51,9 +52,9 @@ package struct BodyTurns {
     /// - Parameter work: the estimated work in nanoseconds (`work(for:)`).
     package mutating func enter(_ network: String, work: UInt64, now: UInt64) -> Entry {
         let network = ClientNetwork(network)
-        if waiting.isEmpty, hasTurn(now) {
+        if waiting.isEmpty, isFree(now) {
             begin(network, work, now)
-            return .goesOn
+            return .ready
         }
         guard waiting.count < Self.waitingMax, amounts.hasRoom(network) else { return .full }
         amounts.add(1, of: network)
@@ -62,20 +63,20 @@ package struct BodyTurns {
         return .waits(lastTicket)
     }
 
-    /// The next body that stops waiting: `isTurn` when it may go on, else it waited too long.
-    package mutating func next(now: UInt64) -> (ticket: Ticket, isTurn: Bool)? {
+    /// The next body that stops waiting: `isReady` when the gateway may decode it, else it waited too long.
+    package mutating func next(now: UInt64) -> (ticket: Ticket, isReady: Bool)? {
         // In the order of arrival.
         if let first = waiting.first, now &- first.since > Self.patience, now > first.since {
             return (remove(at: 0).ticket, false)
         }
-        guard hasTurn(now) else { return nil }
-        var best: (place: Int, amount: Double)?
-        for (place, item) in waiting.enumerated() {
+        guard isFree(now) else { return nil }
+        var best: (index: Int, amount: Double)?
+        for (index, item) in waiting.enumerated() {
             let amount = usage.amount(of: item.network, at: now)
-            if best.map({ amount < $0.amount }) ?? true { best = (place, amount) }
+            if best.map({ amount < $0.amount }) ?? true { best = (index, amount) }
         }
         guard let best else { return nil }
-        let item = remove(at: best.place)
+        let item = remove(at: best.index)
         begin(item.network, item.work, now)
         return (item.ticket, true)
     }
@@ -87,10 +88,10 @@ package struct BodyTurns {
         return max(1_000_000, min(turn, end))
     }
 
-    private func hasTurn(_ now: UInt64) -> Bool { idleAt <= now &+ Self.burst }
+    private func isFree(_ now: UInt64) -> Bool { idleAt <= now &+ Self.burst }
 
-    private mutating func remove(at place: Int) -> Item {
-        let item = waiting.remove(at: place)
+    private mutating func remove(at index: Int) -> Item {
+        let item = waiting.remove(at: index)
         amounts.add(-1, of: item.network)
         return item
     }
@@ -101,7 +102,7 @@ package struct BodyTurns {
     }
 }
 
-extension BodyTurns {
+extension BodyQueue {
     /// The estimated work for a JSON body in nanoseconds. A text or element costs a hundred times as much as a byte,
     /// because it is parsed, hashed, stored and serialized, here and at the service. One long text costs little, twenty
     /// thousand elements of a list cost much.

@@ -1,0 +1,61 @@
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// `scripts/verify` on a shop that is paid by Stripe.
+@Suite struct StripeVerifyTests {
+    @Test func theBooksAreComparedWithStripesList() async throws {
+        try await StripeDouble.with { double in
+            try await Suite.with(settings: double.settings()) { suite in
+                try await Self.buy(suite, orders: 4)
+                try await double.limitPages(to: 3)
+                try await eventually("the books are clean", within: .seconds(120)) {
+                    (try? await suite.script("verify")) != nil
+                }
+                let report = try JSON(parsing: try await suite.script("verify", "--json"))
+                let sums = report["sums"]?.arrayValue ?? []
+                #expect(!sums.isEmpty)
+                for day in sums { #expect(day["provider"] == day["bag"]) }
+
+                try await double.fail("401", "/v1/charges", method: "GET", times: 1000)
+                let refused = try await Self.problem(suite)
+                #expect(refused.contains("ended with 2"), "\(refused)")
+                #expect(refused.contains("Not checked: Stripe. Stripe refuses the request: status 401"), "\(refused)")
+                try await double.heal()
+
+                let made = try await double.state().chargeIds
+                try #require(made.count == 4)
+                try await double.change(made[0], ["amount": 351])
+                try await double.change(made[1], .null)
+                try await double.change(made[2], ["amount_refunded": 100])
+                try await double.change("", ["amount": 5, "metadata": ["operation_id": "co_elsewhere"]])
+                let wrong = try await Self.problem(suite)
+                for text in [
+                    "ended with 1", "Charged 350 usd; Stripe has 351 usd", "Charged 350 usd; Stripe has nothing",
+                    "Refunded 0; Stripe has 100", "5 usd, co_elsewhere: not known",
+                ] {
+                    #expect(wrong.contains(text), "\(text): \(wrong)")
+                }
+                #expect(try await double.state().violations == [])
+            }
+        }
+    }
+
+    /// Orders of 3.50 each.
+    private static func buy(_ suite: Suite, orders: Int) async throws {
+        let product = try await Shelf.fill(suite, names: ["Cream"]).productIds[0]
+        let customer = try await Customer.signUp(suite)
+        for _ in 0..<orders {
+            _ = try await customer.client.run("addToBag", ["productId": .string(product)])
+            let paid = try await customer.client.run(
+                "checkout", ["tokenId": "tok_visa", "shippingAddress": Customer.address])
+            try #require(paid.status == 200, "\(paid.text)")
+        }
+    }
+
+    /// The output of a check that does not end with 0.
+    private static func problem(_ suite: Suite) async throws -> String {
+        let failed = await #expect(throws: Command.Failed.self) { try await suite.script("verify") }
+        return try #require(failed).description
+    }
+}
