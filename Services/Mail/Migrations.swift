@@ -6,6 +6,12 @@ let mailMigrations = [
     Migration(1, "tables", mailTables),
     Migration(2, "mailsOfOrders", mailsOfOrders),
     Migration(3, "mailTrace", mailTrace),
+    Migration(4, "mailsParked", mailsParked),
+]
+
+/// `ParkedMails` counts by it for each scrape of the figures, without reading a row.
+private let mailsParked = [
+    "CREATE INDEX mailsParked ON mails(state, (length(model))) WHERE length(model) > 0"
 ]
 
 /// The `traceparent` of the request that queued a mail.

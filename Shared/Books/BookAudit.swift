@@ -29,6 +29,13 @@ package struct BookAudit: Sendable {
         // Texts may differ: more attempts, another refund.
         let wrong = Set(first.findings.map { [$0.check, $0.row] })
         second.findings.removeAll { !wrong.contains([$0.check, $0.row]) }
+        // A check that the second look could not make clears nothing.
+        let rows = second.rows
+        let unasked = second.missing["Stripe"] == nil ? [] : ProviderBooks.kinds.map(\.name)
+        func isChecked(_ finding: BookFinding) -> Bool {
+            rows[finding.check] != nil && !unasked.contains(finding.check)
+        }
+        second.findings = first.findings.filter { !isChecked($0) } + second.findings.filter(isChecked)
         return second
     }
 

@@ -38,7 +38,8 @@ package struct BookReport: Sendable {
         let crossing = (CrossCheck.all.flatMap(\.kinds) + ProviderBooks.kinds).map { ($0.name, $0.says, $0.remedy) }
         let grouped = Dictionary(grouping: findings, by: \.check)
         let checks = (crossing + single).compactMap { name, says, remedy -> JSON? in
-            guard let rows = rows[name] else { return nil }
+            // A check that was not completed has no count, but may have found something.
+            guard let rows = rows[name] ?? grouped[name].map({ _ in 0 }) else { return nil }
             let wrong = (grouped[name] ?? []).map { finding -> JSON in
                 ["row": .string(finding.row), "found": .string(finding.found)]
             }

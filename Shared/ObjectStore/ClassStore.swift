@@ -270,6 +270,30 @@ public final class ClassStore: Sendable {
         readers.submit(job, isCostly: isCostly)
     }
 
+    /// Reads one snapshot on a thread and a connection of its own, so that a read of minutes delays no client.
+    /// - Parameter limit: of the whole read.
+    /// - Throws: as `makeReader`; what `body` throws; `.timeout` (124) after the limit.
+    public func readApart<T: Sendable>(
+        within limit: Duration, _ body: @escaping @Sendable (StoreReader) throws -> T
+    ) async throws -> T {
+        // A simulation has one thread.
+        if inline != nil { return try await read(for: nil, body) }
+        return try await withCheckedThrowingContinuation { continuation in
+            let thread = Thread { [self] in
+                ThreadPriority.lower(to: ReaderPool.niceness)
+                let result = Result<T, any Error> {
+                    let reader = try makeReader()
+                    reader.timeLimit = limit
+                    return try reader.onOneSnapshot { try body(reader) }
+                }
+                continuation.resume(with: result)
+            }
+            thread.name = "store-apart"
+            thread.stackSize = 8 << 20
+            thread.start()
+        }
+    }
+
     private static func outcome<T>(_ result: T?, _ failure: (any Error)?) -> Result<T, any Error> {
         if let failure { return .failure(failure) }
         return result.map { .success($0) } ?? .failure(ParseError.internalError)

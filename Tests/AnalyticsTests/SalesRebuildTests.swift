@@ -104,6 +104,43 @@ import Testing
         #expect(try await sums().first == 2)
     }
 
+    /// The database adds up the same sums as the log did sale by sale.
+    @Test(arguments: ["UTC", "Asia/Kathmandu", "Asia/Kolkata", "Europe/Berlin"])
+    func theSumsByHourAreThoseOfEachSale(_ name: String) async throws {
+        let zone = try #require(ShopZone(name))
+        let currencies = ["usd", "eur"]
+        try await sandbox.store.write { [day] transaction in
+            for index: Int64 in 0..<200 {
+                let (id, currency) = ("o\(index)", currencies[Int(index % 2)])
+                let at = day - index * 360_000
+                let made = OrderMade.with {
+                    ($0.orderID, $0.totalMinorUnits, $0.currency, $0.pieces) = (id, 100 + index, currency, 3)
+                    ($0.orderNumber, $0.madeAt) = (index, at)
+                }
+                try SalesLog.add(made, zone: zone, in: transaction)
+                guard index % 3 == 0 else { continue }
+                let change = OrderChanged.with {
+                    ($0.orderID, $0.currency, $0.changedAt) = (id, currency, at + 60_000)
+                    $0.status = index % 2 == 0 ? OrderStatus.cancelled.event : OrderStatus.refunded.event
+                    $0.refundedMinorUnits = index % 9
+                }
+                try SalesLog.add(change, zone: zone, in: transaction)
+            }
+        }
+        func hours() async throws -> [[SQLValue]] {
+            try await sandbox.store.read { reader in
+                try reader.rows("SELECT * FROM salesHours ORDER BY currency, hour", []).map { row in
+                    try (0..<8).map { try row[$0] }
+                }
+            }
+        }
+        let counted = try await hours()
+        #expect(counted.count > 20)
+        let page = try SalesRebuild(["after": "zzz", "at": .int(readAt), "sales": []])
+        try await sandbox.store.write { try page.write(zone: zone, in: $0) }
+        #expect(try await hours() == counted)
+    }
+
     @Test func thePushOfASaleStays() async throws {
         try await add("a")
         try await sandbox.store.write {

@@ -186,6 +186,22 @@ import Testing
         #expect(report.findings.map(\.check) == ["order.mail"])
     }
 
+    /// A row that is wrong at the first look stays wrong when its service is away at the second one.
+    @Test func aServiceThatIsAwayAtTheSecondLookClearsNothing() async {
+        var lists = Self.clean
+        lists["sales"] = []
+        let questions = Mutex(0)
+        _ = await Self.look(Shop(lists) { asked, _ in questions.withLock { $0 = asked } })
+        let first = questions.withLock { $0 }
+        let leaving = Shop(lists) { asked, _ in
+            if asked > first { throw ParseError(.serviceUnavailable, "It is away.") }
+        }
+        let report = await Self.look(leaving, pause: .milliseconds(1))
+        #expect(report.findings.map(\.check) == ["order.sale"])
+        #expect(report.state == "wrong")
+        #expect(BookReport.table(report.json).contains("  o  order 1"))
+    }
+
     @Test func aServiceThatIsAwayIsNamed() async {
         final class Away: BookSource {
             let shop = Shop(CrossCheckTests.clean)
@@ -238,6 +254,30 @@ import Testing
         let wrong = await Self.look(StripeShop([Self.day(0, ["found": [found]])]), pause: .milliseconds(1))
         #expect(wrong.findings == [BookFinding("stripe.charge", "a", "It has less.")])
         #expect(wrong.json["sums"]?.arrayValue?.map { $0["provider"] } == [650])
+    }
+
+    @Test func aFindingThatStripeDoesNotConfirmStays() async {
+        /// Stripe answers the first question only.
+        final class Fading: BookSource {
+            private let asked = Mutex(0)
+            private let days: [StripeShop]
+
+            init(_ days: [StripeShop]) { self.days = days }
+
+            func answer(_ question: JSON, by service: String) async throws -> JSON {
+                guard question["provider"] != nil else { return try await days[0].answer(question, by: service) }
+                let number = asked.withLock { asked in
+                    defer { asked += 1 }
+                    return asked
+                }
+                return try await days[number].answer(question, by: service)
+            }
+        }
+        let found: JSON = ["check": "stripe.charge", "name": "a", "found": "It has less.", "ledger": 650]
+        let shops = [StripeShop([Self.day(0, ["found": [found]])]), StripeShop([["problem": "Stripe answered 429"]])]
+        let report = await Self.look(Fading(shops), pause: .milliseconds(1))
+        #expect(report.findings == [BookFinding("stripe.charge", "a", "It has less.")])
+        #expect(report.missing == ["Stripe": "Stripe answered 429"])
     }
 
     @Test func aDayThatWasNotComparedWithStripeHasNoSum() async {

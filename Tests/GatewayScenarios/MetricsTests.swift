@@ -198,6 +198,16 @@ import Testing
         #expect(try await Self.scrape(suite, master + [("X-Forwarded-For", "203.0.113.7")]).status == 403)
     }
 
+    @Test func theLastCheckOfTheBooksIsCounted() async throws {
+        let suite = try await Suite.shared
+        _ = try await ParseClient.master(suite).call(.POST, "/operations/books", [:])
+        try await eventually("the check ends", within: .seconds(120)) {
+            let text = try await Self.scrape(suite).text
+            return ["problems{kind=\"wrong\"} ", "problems{kind=\"unchecked\"} ", "check_time_seconds "]
+                .allSatisfy { text.contains("satchel_books_\($0)") }
+        }
+    }
+
     @Test func aTokenIsNeededWhereOneIsSetAndReadsEachGateway() async throws {
         let token = Names.random(24)
         try await Suite.with(scale: "gateway=2", settings: ["SATCHEL_METRICS_TOKEN": token]) { suite in

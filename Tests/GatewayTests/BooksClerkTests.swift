@@ -20,16 +20,45 @@ import Testing
         }
     }
 
-    private static func clerk(_ source: Empty, _ times: BooksClerk.Times) -> BooksClerk {
-        BooksClerk(source, times: times, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    /// Mail does not answer.
+    private struct WithoutMail: BookSource {
+        let books = Empty()
+
+        func answer(_ question: JSON, by service: String) async throws -> JSON {
+            guard service != "mail" else { throw ParseError(.timeout, "The query took too long.") }
+            return try await books.answer(question, by: service)
+        }
+    }
+
+    private static func clerk(
+        _ source: any BookSource, _ times: BooksClerk.Times, log: any LogHandler = SwiftLogNoOpLogHandler()
+    ) -> BooksClerk {
+        BooksClerk(source, times: times, logger: Logger(label: "test") { _ in log })
     }
 
     @Test func anOperatorStartsACheckAndGetsItsReport() async throws {
         let clerk = Self.clerk(Empty(), .init())
-        #expect(clerk.json == ["isRunning": false, "report": .null])
+        #expect(clerk.json == ["isRunning": false, "check": .null, "report": .null])
+        var checks: Set<String> = []
+        for number in 1...3 {
+            clerk.begin()
+            let check = clerk.json["check"]?.stringValue
+            try await eventually("the check ends") { clerk.json["isRunning"] == false }
+            #expect(clerk.json["check"]?.stringValue == check, "The report is that of this check.")
+            #expect(clerk.json["report"]?["state"] == "clean")
+            checks.insert(try #require(check))
+            #expect(checks.count == number)
+        }
+    }
+
+    @Test func aServiceThatIsNotCheckedIsAnErrorInTheLog() async throws {
+        let log = SaidErrors()
+        let clerk = Self.clerk(WithoutMail(), .init(), log: log)
         clerk.begin()
         try await eventually("the check ends") { clerk.json["isRunning"] == false }
-        #expect(clerk.json["report"]?["state"] == "clean")
+        #expect(clerk.json["report"]?["state"] == "incomplete")
+        #expect(log.errors.map { $0["books.service"]?.description } == ["mail"])
+        #expect(log.errors.map { $0["error"]?.description } == ["The query took too long."])
     }
 
     @Test func theBooksAreCheckedAgainAndAgainUntilTheEnd() async throws {
@@ -43,4 +72,26 @@ import Testing
         end.ask()
         try await running.value
     }
+}
+
+/// The metadata of the logged errors.
+private struct SaidErrors: LogHandler {
+    private final class Lines: Sendable {
+        let all = Mutex<[Logger.Metadata]>([])
+    }
+
+    private let said = Lines()
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.trace
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        if event.level == .error { said.all.withLock { $0.append(event.metadata ?? [:]) } }
+    }
+
+    var errors: [Logger.Metadata] { said.all.withLock { $0 } }
 }

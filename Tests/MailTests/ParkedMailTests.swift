@@ -50,6 +50,31 @@ import Testing
         #expect(items.allSatisfy { $0.attempts == 1 })
     }
 
+    @Test func addressesInTheServersAnswerAreMasked() async throws {
+        let texts = [
+            "550 5.1.1 <rob@shop.example>: unknown": "550 5.1.1 <r…@shop.example>: unknown",
+            "No mailbox 'rob.long@shop.example', rob": "No mailbox 'r…@shop.example', rob", "550 No": "550 No", "": "",
+        ]
+        for (text, shown) in texts {
+            try await box.store.write { transaction in
+                _ = try transaction.execute("UPDATE mails SET problem = ?", [.text(text)])
+            }
+            #expect(try await parked().allSatisfy { $0.reason == shown }, "\(text)")
+        }
+    }
+
+    @Test(.enabled(if: testsRunOnSQLite)) func theyAreCountedByTheirIndex() async throws {
+        let plan = try await box.store.read { reader in
+            try reader.rows(
+                """
+                EXPLAIN QUERY PLAN SELECT count(*) AS count FROM mails
+                WHERE state IN ('failed', 'bounced', 'suppressed', 'held') AND length(model) > 0
+                """, []
+            ).map { try $0.text("detail") }
+        }
+        #expect(plan.allSatisfy { $0.contains("mailsParked") }, "\(plan)")
+    }
+
     @Test func aRetriedMailIsQueuedAndADroppedOneOnlyRecorded() async throws {
         #expect(try await retry("4")?.id == "4")
         #expect(try await box.count("SELECT count(*) FROM mails WHERE id = 4 AND state = 'queued'") == 1)

@@ -273,6 +273,30 @@ import Testing
         #expect(heard.withLock { $0.first } == "It is being loaded.")
     }
 
+    @Test func aProblemOfAStandbyOnlyDegradesItsService() async throws {
+        let configuration = try ipc()
+        try await withBus(configuration) { broker in
+            let writer = try await endpoint(configuration, "catalog", replica: "1")
+            defer { writer.stop() }
+            let standby = try await endpoint(configuration, "catalog", replica: "2")
+            defer { standby.stop() }
+            standby.setWriter(false)
+            standby.setProblem("The disk fails.")
+            try await until {
+                broker.services["catalog"]?.warning == "The disk fails." && broker.services["catalog"]?.problem == ""
+            }
+            // Both are in trouble, then the standby alone writes.
+            writer.setProblem("The disk is full.")
+            try await until { broker.services["catalog"]?.problem.isEmpty == false }
+            standby.setProblem("")
+            try await until { broker.services["catalog"]?.problem == "The disk is full." }
+            standby.setWriter(true)
+            try await until {
+                broker.services["catalog"]?.warning == "The disk is full." && broker.services["catalog"]?.problem == ""
+            }
+        }
+    }
+
     @Test func aFailureArrivesAsAFailure() async throws {
         let configuration = try ipc()
         try await withBus(configuration) { broker in

@@ -22,11 +22,35 @@ import Testing
         let bodies = Mutex<[[UInt8]]>([])
     }
 
-    private let logger: Logger = {
-        var logger = Logger(label: "fault-tests")
-        logger.logLevel = .critical
-        return logger
-    }()
+    /// The metadata of the logged lines.
+    private struct SaidLines: LogHandler {
+        private final class Lines: Sendable {
+            let all = Mutex<[Logger.Metadata]>([])
+        }
+
+        private let said = Lines()
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.warning
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) { said.all.withLock { $0.append(event.metadata ?? [:]) } }
+
+        /// The values under a key.
+        func values(of key: String) -> [String] { said.all.withLock { $0.compactMap { $0[key]?.description } } }
+    }
+
+    private let said: SaidLines
+    private let logger: Logger
+
+    init() {
+        let said = SaidLines()
+        self.said = said
+        logger = Logger(label: "fault-tests") { _ in said }
+    }
 
     /// A gateway and a catalog of one lane, whose faults the file names.
     private func withCatalog(
@@ -78,11 +102,14 @@ import Testing
             var reply: BusReply?
             for _ in 0..<60 where reply == nil { reply = try? await broker.call(request(2, timeout: .seconds(1))) }
             #expect(reply?.body == [2])
+            // The first request, and what the gateway asked before the fault ended.
+            let lost = said.values(of: "bus.lost").compactMap { Int($0) }
+            #expect(lost.count == 1 && lost[0] >= 1, "\(lost)")
         }
     }
 
     @Test func delayedMessagesKeepTheirOrder() async throws {
-        try await withCatalog(faults: "catalog 0 500") { broker, _, seen in
+        try await withCatalog(faults: "catalog 0 500") { broker, file, seen in
             let begin = ContinuousClock.now
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in UInt8(0)..<20 {
@@ -101,6 +128,10 @@ import Testing
             }
             #expect(ContinuousClock.now - begin >= .milliseconds(490))
             #expect(seen.bodies.withLock { $0 } == (UInt8(0)..<20).map { [$0] })
+            try FileManager.default.removeItem(atPath: file)
+            while said.values(of: "bus.delay").isEmpty { _ = try await broker.call(request(20)) }
+            #expect(said.values(of: "bus.delay") == ["500"])
+            #expect(said.values(of: "bus.late").compactMap { Int($0) }.allSatisfy { $0 >= 20 })
         }
     }
 

@@ -12,7 +12,9 @@ import Testing
 /// Deliveries that the provider refuses wait for an operator, as one item for all devices of a push.
 @Suite(.timeLimit(.minutes(5))) struct ParkedDeliveryTests {
     private final class Provider: PushProvider {
-        private let answer = Mutex(ProviderAnswer.refused(status: 400, reason: "BadTopic", retryAfter: nil))
+        private let answer: Mutex<ProviderAnswer>
+
+        init(reason: String) { answer = Mutex(.refused(status: 400, reason: reason, retryAfter: nil)) }
 
         func send(_ delivery: Delivery) async -> ProviderAnswer { answer.withLock { $0 } }
         func accept() { answer.withLock { $0 = .accepted } }
@@ -22,11 +24,12 @@ import Testing
 
     /// Runs the sender while `body` runs.
     private func sending(
-        _ fixture: Fixture, _ body: (_ provider: Provider, _ kind: ParkedKind) async throws -> Void
+        _ fixture: Fixture, refusedFor reason: String = "BadTopic",
+        _ body: (_ provider: Provider, _ kind: ParkedKind) async throws -> Void
     ) async throws {
         var logger = Logger(label: "test")
         logger.logLevel = .critical
-        let provider = Provider()
+        let provider = Provider(reason: reason)
         let sender = PushSender(
             store: fixture.store, provider: provider, background: BackgroundGroup(), logger: logger)
         let work = Task { await sender.work.run() }
@@ -67,6 +70,42 @@ import Testing
             #expect(ended["numFailed"] == 0)
             #expect(try await parked(kind, fixture).isEmpty)
             #expect(try await fixture.store.write { try kind.retry(item.id, $0) } == nil)
+        }
+    }
+
+    @Test func aLongReasonIsCutSoThatTheItemCanBeNamed() async throws {
+        let fixture = try await Fixture()
+        try await fixture.install(2)
+        let id = try await fixture.push()
+        _ = try await fixture.spread(id)
+        try await sending(fixture, refusedFor: String(repeating: "ü", count: 2000)) { provider, kind in
+            try await eventually("the push ended") { try await status(id, fixture)["status"] == "failed" }
+            let item = try #require(try await parked(kind, fixture).first)
+            #expect(item.id.utf8.count < 1000)
+            provider.accept()
+            _ = try await fixture.store.write { try kind.retry(item.id, $0) }
+            try await eventually("all are sent") { try await status(id, fixture)["numSent"] == 2 }
+            #expect(try await status(id, fixture)["numFailed"] == 0)
+        }
+    }
+
+    @Test func oldRowsFarApartDoNotEndTheParking() async throws {
+        let fixture = try await Fixture()
+        try await fixture.store.write { transaction in
+            for id: Int64 in [1, 20_000] {
+                try transaction.execute(
+                    """
+                    INSERT INTO parkedDeliveries(id, name, push, installation, deviceType, token, attempts, problem,
+                    parkedAt) VALUES (?, 'n', 'old', 'i', 'ios', 't', 1, 'BadTopic', ?)
+                    """, [.int(id), .int(transaction.now.milliseconds)])
+            }
+        }
+        try await fixture.install(2)
+        let id = try await fixture.push()
+        _ = try await fixture.spread(id)
+        try await sending(fixture) { _, kind in
+            try await eventually("the push ended") { try await status(id, fixture)["status"] == "failed" }
+            #expect(try await parked(kind, fixture).contains { $0.id == "\(id):BadTopic" })
         }
     }
 

@@ -40,6 +40,10 @@ import Testing
                 #expect(found == [fault.check])
                 try FileManager.default.removeItem(atPath: copy)
             }
+            // The manifest has the backup's time: a copy's files have another.
+            let late = try folder.copy("shop")
+            _ = try await Command.run(["touch", "-d", "+400 days", "\(late)/bag.sqlite"])
+            #expect(Self.wrong(try await Self.verify(suite, "--backup", late)) == [])
             try await Self.filesAreCompared(suite, folder)
             try await Self.theStatusTellsTheState(suite, folder)
         }

@@ -96,54 +96,64 @@ package enum SalesLog {
         return (minorUnits, currency)
     }
 
-    private static let addedAtOnce = 5000
+    /// The counted hours of each zone begin at one of these, in milliseconds.
+    private static let quarterOfAnHour: Int64 = 900_000
 
-    /// Writes the sums by hour anew from all sales and refunds.
+    private struct Hour: Hashable {
+        let currency: String
+        let number: Int64
+    }
+
+    /// Writes the sums by hour anew from all sales and refunds. The database adds up quarters of an hour, so that the
+    /// writer changes a row for each hour, not for each of perhaps millions of sales.
     static func addUpHours(_ zone: ShopZone, in transaction: StoreTransaction) throws {
         try transaction.execute("DELETE FROM salesHours")
-        var last = ""
-        while true {
-            let rows = try transaction.rows(
-                """
-                SELECT orderId, currency, pieces, totalMinorUnits, madeAt FROM sales WHERE orderId > ?
-                ORDER BY orderId LIMIT ?
-                """, [.text(last), .int(Int64(addedAtOnce))])
-            for row in rows {
-                let sums = try [1, row.int("pieces"), row.int("totalMinorUnits"), 0, 0, 0]
-                try addToHour(row.int("madeAt"), row.text("currency"), sums, zone, in: transaction)
-            }
-            guard rows.count == addedAtOnce, let id = try rows.last?.text("orderId") else { break }
-            last = id
+        var hours: [Hour: [Int64]] = [:]
+        func add(_ row: SQLRow, _ sums: [Int64]) throws {
+            let moment = try row.int("quarter") * quarterOfAnHour
+            let hour = try Hour(currency: row.text("currency"), number: number(ofHour: moment, zone, in: transaction))
+            hours[hour] = hours[hour].map { zip($0, sums).map { $0 &+ $1 } } ?? sums
         }
-        var refund: (String, Int64, Int64) = ("", 0, 0)
-        while true {
-            let rows = try transaction.rows(
-                """
-                SELECT orderId, status, changedAt, minorUnits, currency FROM refunds
-                WHERE (orderId, status, changedAt) > (?, ?, ?) ORDER BY orderId, status, changedAt LIMIT ?
-                """, [.text(refund.0), .int(refund.1), .int(refund.2), .int(Int64(addedAtOnce))])
-            for row in rows {
-                try addToHour(
-                    row.int("changedAt"), row.text("currency"),
-                    sums(ofRefund: row.int("minorUnits"), status: Int32(clamping: row.int("status"))), zone,
-                    in: transaction)
-            }
-            guard rows.count == addedAtOnce, let row = rows.last else { break }
-            refund = try (row.text("orderId"), row.int("status"), row.int("changedAt"))
+        let sales = try transaction.rows(
+            """
+            SELECT currency, madeAt / \(quarterOfAnHour) AS quarter, count(*) AS orders, sum(pieces) AS pieces,
+            sum(totalMinorUnits) AS total FROM sales GROUP BY currency, madeAt / \(quarterOfAnHour)
+            """, [])
+        for row in sales { try add(row, [row.int("orders"), row.int("pieces"), row.int("total"), 0, 0, 0]) }
+        let refunds = try transaction.rows(
+            """
+            SELECT currency, changedAt / \(quarterOfAnHour) AS quarter, status, count(*) AS count,
+            sum(CASE WHEN minorUnits > 0 THEN 1 ELSE 0 END) AS refunds, sum(minorUnits) AS total
+            FROM refunds GROUP BY currency, changedAt / \(quarterOfAnHour), status
+            """, [])
+        for row in refunds {
+            let isCancelled = try OrderStatus(event: Int32(clamping: row.int("status"))) == .cancelled
+            try add(row, [0, 0, 0, isCancelled ? row.int("count") : 0, row.int("refunds"), row.int("total")])
         }
+        for (hour, sums) in hours { try addToHour(hour, sums, in: transaction) }
+    }
+
+    private static func number(
+        ofHour milliseconds: Int64, _ zone: ShopZone, in transaction: StoreTransaction
+    ) -> Int64 {
+        zone.hour(of: min(Timestamp(milliseconds: max(0, milliseconds)), transaction.now))
     }
 
     private static func addToHour(
         _ milliseconds: Int64, _ currency: String, _ sums: [Int64], _ zone: ShopZone, in transaction: StoreTransaction
     ) throws {
-        let moment = min(Timestamp(milliseconds: max(0, milliseconds)), transaction.now)
+        let hour = Hour(currency: currency, number: number(ofHour: milliseconds, zone, in: transaction))
+        try addToHour(hour, sums, in: transaction)
+    }
+
+    private static func addToHour(_ hour: Hour, _ sums: [Int64], in transaction: StoreTransaction) throws {
         let changes = columns.map { "\($0) = salesHours.\($0) + excluded.\($0)" }.joined(separator: ", ")
         _ = try transaction.execute(
             """
             INSERT INTO salesHours(currency, hour, \(columns.joined(separator: ", "))) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT(currency, hour) DO UPDATE SET \(changes)
             """,
-            [.text(currency), .int(zone.hour(of: moment))] + sums.map(SQLValue.int))
+            [.text(hour.currency), .int(hour.number)] + sums.map(SQLValue.int))
     }
 
     /// Removes a deleted account's id from its orders; the shop's sums are kept.

@@ -113,7 +113,7 @@ package struct OrderLifecycle: Sendable, Equatable {
         }
     }
 
-    private var left: Int64 { max(0, charged - refundedAmount) }
+    var left: Int64 { max(0, charged - refundedAmount) }
 
     private func decide(_ step: Step, during refund: Refund) throws(ParseError) -> Decision {
         switch (step, refund.purpose) {

@@ -2,7 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Lists refunds that the provider refused as parked work, until another refund of the order begins.
+/// Lists refunds that the provider refused as parked work, until a refund of at least their amount is decided, or
+/// nothing is left to refund.
 package struct ParkedRefunds: Sendable {
     let orders: OrderLedger
     /// Drives a refund that has begun.
@@ -33,13 +34,18 @@ package struct ParkedRefunds: Sendable {
             guard let row = try Self.row(id, in: transaction) else { return nil }
             let item = try item(row, in: transaction)
             let next = try orders.begin(again: row, in: transaction)
+            try Self.unpark(id, in: transaction)
             transaction.afterCommit { drive(next) }
             return item
         } drop: { id, transaction in
             guard let row = try Self.row(id, in: transaction) else { return nil }
-            try transaction.execute("UPDATE refunds SET isParked = 0 WHERE id = ?", [.text(id)])
+            try Self.unpark(id, in: transaction)
             return try item(row, in: transaction)
         }
+    }
+
+    private static func unpark(_ id: String, in transaction: StoreTransaction) throws {
+        try transaction.execute("UPDATE refunds SET isParked = 0 WHERE id = ?", [.text(id)])
     }
 
     private static func row(_ id: String, in transaction: StoreTransaction) throws -> SQLRow? {

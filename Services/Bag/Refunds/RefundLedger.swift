@@ -65,9 +65,6 @@ package struct RefundLedger: Sendable {
     static func insert(
         _ refund: Refund, _ request: OrderLedger.StepRequest, charged: Int64?, in transaction: StoreTransaction
     ) throws {
-        // The new refund replaces a refused one, which is no longer listed as parked.
-        _ = try transaction.execute(
-            "UPDATE refunds SET isParked = 0 WHERE orderId = ? AND isParked = 1", [.text(refund.orderId)])
         _ = try transaction.execute(
             """
             INSERT INTO refunds(id, orderId, checkoutId, purpose, amount, reason, restock, lines, madeBy, state,
@@ -128,10 +125,11 @@ package struct RefundLedger: Sendable {
     package func finish(_ refund: Refund, providerId: String, contact: CustomerContact?) async throws {
         try await store.write(for: nil) { [outbox, currency] transaction in
             let row = try Self.row(refund.id, in: transaction)
-            try Self.storeResult(refund.id, "done", providerId: .text(providerId), in: transaction)
+            try Self.storeResult(refund, "done", providerId: .text(providerId), in: transaction)
             let reason = try row.text("reason")
             // The order no longer exists, so there is nothing to report.
             guard let (before, order) = try Self.writeOrder(refund, reason: reason, in: transaction) else { return }
+            if order.lifecycle.left == 0 { try Self.unpark(refund, atMost: .max, in: transaction) }
             try CustomerTotals(currency: currency.code).orderChanged(from: before, to: order.document, in: transaction)
             try OrderEntries.orderChanged(from: before, to: order.document, in: transaction)
             // Only an order of a checkout had a reservation.
@@ -151,14 +149,14 @@ package struct RefundLedger: Sendable {
     /// Payments refused the refund. The order keeps its state and records the failure; the refund is parked.
     package func fail(_ refund: Refund, _ error: ParseError) async throws {
         try await store.write(for: nil) { transaction in
-            try Self.storeResult(refund.id, "failed", problem: error, in: transaction)
+            try Self.storeResult(refund, "failed", problem: error, in: transaction)
             guard try transaction.documentIfFound("Order", refund.orderId, caller: .master) != nil else { return }
             _ = try transaction.update("Order", refund.orderId, ["refundState": "failed"], caller: .master)
         }
     }
 
     private static func storeResult(
-        _ id: String, _ state: String, providerId: SQLValue = .null, problem: ParseError? = nil,
+        _ refund: Refund, _ state: String, providerId: SQLValue = .null, problem: ParseError? = nil,
         in transaction: StoreTransaction
     ) throws {
         let changed = try transaction.execute(
@@ -169,10 +167,19 @@ package struct RefundLedger: Sendable {
             [
                 .text(state), providerId, problem.map { .int(Int64($0.code.rawValue)) } ?? .null,
                 problem.map { .text($0.message) } ?? .null, .int(transaction.now.milliseconds),
-                .int(problem == nil ? 0 : 1), .text(id),
+                .int(problem == nil ? 0 : 1), .text(refund.id),
             ])
         // Another driver already stored the result.
         guard changed == 1 else { throw StepAlreadyTaken() }
+        // It replaces refused ones of no more than its amount.
+        try unpark(refund, atMost: refund.amount, in: transaction)
+    }
+
+    /// Ends the parking of the order's other refunds.
+    private static func unpark(_ refund: Refund, atMost amount: Int64, in transaction: StoreTransaction) throws {
+        try transaction.execute(
+            "UPDATE refunds SET isParked = 0 WHERE orderId = ? AND isParked = 1 AND id <> ? AND amount <= ?",
+            [.text(refund.orderId), .text(refund.id), .int(amount)])
     }
 
     /// Writes the order's state after the refund; nil when the order no longer exists.

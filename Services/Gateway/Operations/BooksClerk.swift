@@ -1,4 +1,5 @@
 import Books
+import Foundation
 import Logging
 import Messages
 import ParseProtocol
@@ -7,14 +8,18 @@ import Synchronization
 
 /// Checks the books once a day, and when an operator asks for it. Each gateway has its own last report.
 package final class BooksClerk: ProcessPart {
-    /// When a gateway checks by itself: an hour after its start, then every day.
+    /// When a gateway checks by itself: in the second hour after its start, then every day. The first pause is random,
+    /// so that gateways that start together do not check together.
     package struct Times: Sendable {
         let first: Duration
         let every: Duration
         /// Between two looks at what is wrong: longer than messages between services travel.
         let pause: Duration
 
-        package init(first: Duration = .seconds(3600), every: Duration = .seconds(86_400), pause: Duration = .seconds(5)) {
+        package init(
+            first: Duration = .seconds(Int.random(in: 3600...7200)), every: Duration = .seconds(86_400),
+            pause: Duration = .seconds(5)
+        ) {
             self.first = first
             self.every = every
             self.pause = pause
@@ -22,8 +27,11 @@ package final class BooksClerk: ProcessPart {
     }
 
     private struct State {
-        var isRunning = false
+        /// The id of the check that runs.
+        var running: String?
+        /// The last report, and the id of its check.
         var report: BookReport?
+        var reported: String?
     }
 
     private let source: any BookSource
@@ -37,11 +45,17 @@ package final class BooksClerk: ProcessPart {
         self.logger = logger
     }
 
-    /// `report` is null before the first check of this gateway.
+    /// `check` is the id of the check that runs, or of the report's. `report` is null before this gateway's first check.
     package var json: JSON {
-        let (isRunning, report) = state.withLock { ($0.isRunning, $0.report) }
-        return ["isRunning": .bool(isRunning), "report": report?.json ?? .null]
+        let state = state.withLock { $0 }
+        return [
+            "isRunning": .bool(state.running != nil),
+            "check": (state.running ?? state.reported).map(JSON.string) ?? .null, "report": state.report?.json ?? .null,
+        ]
     }
+
+    /// The last report; nil before the first check.
+    var report: BookReport? { state.withLock { $0.report } }
 
     /// Starts a check, unless one is running.
     package func begin() {
@@ -60,8 +74,8 @@ package final class BooksClerk: ProcessPart {
 
     private func take() -> Bool {
         state.withLock { state in
-            guard !state.isRunning else { return false }
-            state.isRunning = true
+            guard state.running == nil else { return false }
+            state.running = UUID().uuidString
             return true
         }
     }
@@ -70,14 +84,19 @@ package final class BooksClerk: ProcessPart {
 
     private func check() async {
         let report = await BookAudit(source, now: { .now }, pause: times.pause).run()
-        guard !Task.isCancelled else { return state.withLock { $0.isRunning = false } }
-        state.withLock { $0 = State(report: report) }
+        guard !Task.isCancelled else { return state.withLock { $0.running = nil } }
+        state.withLock { $0 = State(report: report, reported: $0.running) }
         for finding in report.findings.prefix(Self.loggedMax) {
             logger.error(
                 "The books are wrong.",
                 metadata: [
                     "books.check": "\(finding.check)", "books.row": "\(finding.row)", "books.found": "\(finding.found)",
                 ])
+        }
+        for (service, reason) in report.missing.sorted(by: { $0.key < $1.key }) {
+            logger.error(
+                "The books of a service could not be checked.",
+                metadata: ["books.service": "\(service)", "error": "\(reason)"])
         }
         logger.notice(
             "The books were checked.",
@@ -89,7 +108,7 @@ package final class BooksClerk: ProcessPart {
 struct ServiceBookSource: BookSource {
     let services: ServiceClient
 
-    /// A check of a large database reads all of it.
+    /// A service answers within 290 s.
     private static let timeout = Duration.seconds(300)
 
     func answer(_ question: JSON, by service: String) async throws -> JSON {

@@ -1,3 +1,4 @@
+import Books
 import HTTPTypes
 import ParseProtocol
 import ProcessKit
@@ -28,6 +29,11 @@ struct MetricsController: Sendable {
         page.add(.liveSubscriptions, Double(hub.subscriptionCount))
         add(system.cache?.counts, of: "reads", to: &page)
         add(system.files?.counts, of: "files", to: &page)
+        if let report = operations.bookReport {
+            page.add(.booksProblems, Double(report.findings.count), [(name: "kind", value: "wrong")])
+            page.add(.booksProblems, Double(report.missing.count), [(name: "kind", value: "unchecked")])
+            page.add(.booksTime, Double(report.at.milliseconds) / 1000)
+        }
         add(await operations.figures(in: request.call), to: &page)
         var response = ParseResponse(body: Array(page.text.utf8))
         response.headers = [.contentType: form.contentType, .cacheControl: "no-store"]
@@ -92,6 +98,10 @@ extension Metric {
         "satchel_cache_reads", .counter, "Reads that a cache answered or missed; an invalidation is a changed entry.")
     fileprivate static let cacheEntries = Metric("satchel_cache_entries", .gauge, "Entries of a cache.")
     fileprivate static let cacheBytes = Metric("satchel_cache_bytes", .gauge, "Memory of a cache's entries.")
+    fileprivate static let booksProblems = Metric(
+        "satchel_books_problems", .gauge, "Wrong rows and unchecked services of the last check of the books.")
+    fileprivate static let booksTime = Metric(
+        "satchel_books_check_time_seconds", .gauge, "When that check began, in Unix time.")
     fileprivate static let serviceUp = Metric(
         "satchel_service_up", .gauge, "Whether the service works: it has a writer and reports no failure.")
     fileprivate static let serviceReplicas = Metric("satchel_service_replicas", .gauge, "Connected processes.")

@@ -1,3 +1,4 @@
+import Books
 import Foundation
 import MessageBus
 import Messages
@@ -109,11 +110,17 @@ struct OperationsController: Sendable {
     }
 
     /// This gateway's last check of the books, and whether one is running.
-    func books() -> ParseResponse { ParseResponse(clerk.json) }
+    func books() -> ParseResponse {
+        var books = clerk.json
+        books["gateway"] = .string(ownName)
+        return ParseResponse(books)
+    }
+
+    var bookReport: BookReport? { clerk.report }
 
     func checkBooks() -> ParseResponse {
         clerk.begin()
-        return ParseResponse(clerk.json)
+        return books()
     }
 
     /// The gateway's report first, then the services' by name.

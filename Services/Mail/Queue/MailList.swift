@@ -85,4 +85,23 @@ package struct MailList: Sendable {
         guard let at = address.lastIndex(of: "@") else { return "…" }
         return "\(address.prefix(1))…\(address[at...])"
     }
+
+    /// A text of a mail server with its addresses masked.
+    static func maskedText(_ text: String) -> String {
+        var (masked, word) = ("", "")
+        func end() {
+            masked += word.contains("@") ? Self.masked(word) : word
+            word = ""
+        }
+        for character in text {
+            if character.isWhitespace || "<>()[],;:\"'".contains(character) {
+                end()
+                masked.append(character)
+            } else {
+                word.append(character)
+            }
+        }
+        end()
+        return masked
+    }
 }

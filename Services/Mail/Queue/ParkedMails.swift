@@ -36,7 +36,8 @@ package enum ParkedMails {
         let number = try row["orderNo"].intValue
         return try ParkedKind.Item(
             id: String(row.int("id")), about: "\(row.text("template")) to \(MailList.masked(row.text("toAddress")))",
-            reason: row["problem"].textValue ?? "", since: Timestamp(milliseconds: row.int("dueAt")),
-            attempts: row.int("attempts"), more: number.map { ["orderNo": .int($0)] } ?? [:])
+            reason: MailList.maskedText(row["problem"].textValue ?? ""),
+            since: Timestamp(milliseconds: row.int("dueAt")), attempts: row.int("attempts"),
+            more: number.map { ["orderNo": .int($0)] } ?? [:])
     }
 }

@@ -28,11 +28,14 @@ package enum ParkedDeliveries {
 
     /// Copies a delivery that is about to be removed.
     static func park(_ id: Int64, _ problem: String, in transaction: StoreTransaction) throws {
-        // The ids bound the number of rows without counting them.
+        // The ids bound the number of rows without counting them, unless many were removed between old ones.
         let span = try transaction.rows(
             "SELECT coalesce(max(id) - min(id), 0) AS span FROM parkedDeliveries", []
         ).first?.int("span")
-        guard span ?? 0 < rowsMax else { return }
+        if span ?? 0 >= rowsMax {
+            let count = try transaction.rows("SELECT count(*) AS count FROM parkedDeliveries", []).first?.int("count")
+            guard count ?? 0 < rowsMax else { return }
+        }
         try transaction.execute(
             """
             INSERT INTO parkedDeliveries(\(columns), attempts, problem, parkedAt)

@@ -158,7 +158,9 @@ package final class PushSender: Sendable {
         case .send: break
         case .sent: try PushProgress.end(delivery, isSent: true, reason: "", in: transaction)
         case .failed(let reason): try PushProgress.end(delivery, isSent: false, reason: reason, in: transaction)
-        case .refused(let reason):
+        case .refused(let text):
+            // A part of the parked item's id, which has 1,000 bytes at most.
+            let reason = String(text.unicodeScalars.prefix(200))
             try ParkedDeliveries.park(delivery.id, reason, in: transaction)
             try PushProgress.end(delivery, isSent: false, reason: reason, in: transaction)
         case .tokenIsDead(let reason):

@@ -40,9 +40,9 @@ public final class Broker: Sendable {
         public var replicas: [String] = []
         /// Whether a replica is a writer.
         public var hasWriter = false
-        /// The fault that a replica reports; empty when none does.
+        /// The fault that a replica reports; empty when none does, or when another replica writes without one.
         public var problem = ""
-        /// A degradation that a replica reports although it serves requests; empty when there is none.
+        /// A degradation, or a fault of a replica while another one writes; empty when there is none.
         public var warning = ""
         /// The identity of the writer's board of changes. Set only if every replica that could write next keeps its
         /// board on this host; else 0.

@@ -278,13 +278,20 @@ final class BrokerDriver: SocketDriver {
 
     private func publishStates() {
         var states: [String: Broker.ServiceState] = [:]
+        let hellos = dispatcher.lanes.values.lazy.filter { !$0.isLeaving }.map(\.hello)
+        let troubled = Set(hellos.filter { !$0.problem.isEmpty }.map(\.replica))
+        // Another process of the service writes: a problem of the others degrades it only.
+        let working = Set(hellos.filter { $0.writer && !troubled.contains($0.replica) }.map(\.service))
         for lane in dispatcher.lanes.values where !lane.isLeaving {
+            let isWorking = working.contains(lane.hello.service)
             var state = states[lane.hello.service, default: .init()]
             if !state.replicas.contains(lane.hello.replica) { state.replicas.append(lane.hello.replica) }
             state.replicas.sort()
             if lane.hello.writer { state.hasWriter = true }
-            if !lane.hello.problem.isEmpty { state.problem = lane.hello.problem }
             if !lane.hello.warning.isEmpty { state.warning = lane.hello.warning }
+            if !lane.hello.problem.isEmpty {
+                if isWorking { state.warning = lane.hello.problem } else { state.problem = lane.hello.problem }
+            }
             if lane.hello.writer { state.board = lane.hello.board }
             if let edition = dispatcher.edition(of: lane.hello.service) {
                 var current = Set(state.current ?? [])

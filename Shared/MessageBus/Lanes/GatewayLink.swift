@@ -62,7 +62,9 @@ final class GatewayLink: Sendable {
                 } makeDriver: { socket in
                     LaneDriver(
                         socket: socket, link: lane, handler: try makeHandler(index), hello: hello, watch: watch,
-                        faults: configuration.faults.map { LaneFaults(file: $0, service: hello.service) },
+                        faults: configuration.faults.map {
+                            LaneFaults(file: $0, service: hello.service, logger: logger)
+                        },
                         logger: logger)
                 } started: {
                     once.resume($0)

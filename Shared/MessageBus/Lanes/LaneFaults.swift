@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import Messages
 
 /// Loses and delays the messages of a lane, as the file of `BusConfiguration.faults` demands. Used on the lane's thread
@@ -9,7 +10,11 @@ import Messages
 final class LaneFaults {
     private let file: String
     private let service: String
+    private let logger: Logger
     private var rates = LaneFaultRates()
+    /// The messages that the present faults have lost and delayed.
+    private var lost = 0
+    private var late = 0
     private var nextLook: BusClock.Milliseconds = 0
     /// Received messages with the time at which the lane gets them, in the order of their arrival.
     private var held: [(due: BusClock.Milliseconds, message: BusMessage)] = []
@@ -17,9 +22,10 @@ final class LaneFaults {
     /// Interval between two looks at the file.
     private static let interval: BusClock.Milliseconds = 200
 
-    init(file: String, service: String) {
+    init(file: String, service: String, logger: Logger) {
         self.file = file
         self.service = service
+        self.logger = logger
     }
 
     private func look() {
@@ -27,7 +33,19 @@ final class LaneFaults {
         guard now >= nextLook else { return }
         nextLook = now + Self.interval
         let text = try? String(contentsOfFile: file, encoding: .utf8)
-        rates = text.map { LaneFaultRates($0, for: service) } ?? LaneFaultRates()
+        let next = text.map { LaneFaultRates($0, for: service) } ?? LaneFaultRates()
+        if next != rates { tell() }
+        rates = next
+    }
+
+    /// `scripts/chaos` reads whether its faults had an effect.
+    private func tell() {
+        if lost + late > 0 {
+            logger.warning(
+                "A test's faults of the bus ended.",
+                metadata: ["bus.delay": "\(rates.delayMilliseconds)", "bus.late": "\(late)", "bus.lost": "\(lost)"])
+        }
+        (lost, late) = (0, 0)
     }
 
     /// Whether a message that arrives or leaves is lost.
@@ -35,13 +53,16 @@ final class LaneFaults {
         look()
         let form = message.envelope.form
         guard form == .request || form == .reply, !message.envelope.hasForget else { return false }
-        return Double.random(in: 0..<1) < rates.dropped
+        guard Double.random(in: 0..<1) < rates.dropped else { return false }
+        lost += 1
+        return true
     }
 
     /// Whether a received message waits; `due` returns it later. The order of messages stays.
     func holds(_ message: BusMessage) -> Bool {
         guard rates.delayMilliseconds > 0 || !held.isEmpty else { return false }
         held.append((BusClock.now + rates.delayMilliseconds, message))
+        if rates.delayMilliseconds > 0 { late += 1 }
         return true
     }
 

@@ -16,7 +16,7 @@ final class ReaderPool: @unchecked Sendable {
     private static let slice: UInt64 = 50_000_000
     /// The priority of these threads (nice 10): when processors are scarce, lanes and the writer get nine times as much
     /// time.
-    private static let niceness: Int32 = 10
+    static let niceness: Int32 = 10
     /// At most as many threads as processors, but at least one of each kind.
     private static let kinds: [ReadQueue.Kind] =
         ProcessInfo.processInfo.activeProcessorCount > 2 ? [.short, .short, .long] : [.short, .long]

@@ -57,22 +57,31 @@ public enum StorageTrouble: String, Sendable {
 
 /// The health of a store's disk: whether the last write reached it. For a disk failure clients get
 /// `.serviceUnavailable` (2): nothing was stored, and a retry may succeed.
-final class StorageHealth: Sendable {
+package final class StorageHealth: Sendable {
+    private struct State {
+        /// The trouble that a successful write ends.
+        var passing: StorageTrouble?
+        /// Whether damage was found. A new process does not know of it.
+        var isDamaged = false
+
+        var trouble: StorageTrouble? { passing ?? (isDamaged ? .damaged : nil) }
+    }
+
     private let path: String
     private let logger: Logger
-    private let state = Mutex<StorageTrouble?>(nil)
+    private let state = Mutex(State())
     private let hearer = Mutex<(@Sendable () -> Void)?>(nil)
 
     /// - Parameter path: the database's name in the log.
-    init(path: String, logger: Logger) {
+    package init(path: String, logger: Logger) {
         self.path = path
         self.logger = logger
     }
 
-    var trouble: StorageTrouble? { state.withLock { $0 } }
+    package var trouble: StorageTrouble? { state.withLock { $0.trouble } }
 
     /// - Parameter hearer: called when trouble begins, on the thread that detects it.
-    func onTrouble(_ hearer: @escaping @Sendable () -> Void) { self.hearer.withLock { $0 = hearer } }
+    package func onTrouble(_ hearer: @escaping @Sendable () -> Void) { self.hearer.withLock { $0 = hearer } }
 
     /// The error that the waiting client gets.
     func told(_ error: any Error) -> any Error {
@@ -83,13 +92,13 @@ final class StorageHealth: Sendable {
     /// Records trouble, and logs it when it begins.
     /// - Returns: nil for an error of another kind.
     @discardableResult
-    func note(_ error: any Error) -> StorageTrouble? {
+    package func note(_ error: any Error) -> StorageTrouble? {
         guard let trouble = StorageTrouble(error) else { return nil }
-        let before = state.withLock { state in
-            defer { state = trouble }
-            return state
+        let isNew = state.withLock { state in
+            defer { if trouble == .damaged { state.isDamaged = true } else { state.passing = trouble } }
+            return trouble == .damaged ? !state.isDamaged : state.passing != trouble
         }
-        guard before != trouble else { return trouble }
+        guard isNew else { return trouble }
         logger.error(
             trouble == .damaged ? "The database is damaged." : "The service cannot write to its database.",
             metadata: [
@@ -100,10 +109,10 @@ final class StorageHealth: Sendable {
         return trouble
     }
 
-    func recovered() {
+    package func recovered() {
         let before = state.withLock { state in
-            defer { state = nil }
-            return state
+            defer { state.passing = nil }
+            return state.passing
         }
         if before != nil {
             logger.notice("The service can write to its database again.", metadata: ["store.path": "\(path)"])

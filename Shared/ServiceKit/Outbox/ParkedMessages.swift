@@ -80,7 +80,8 @@ package final class ParkedMessages: Sendable {
     /// The kind of parked work that operators see.
     /// - Parameter returned: called with the receiver of a message that is back in the outbox.
     func kind(returned: @escaping @Sendable (_ destination: String) -> Void) -> ParkedKind {
-        ParkedKind("message", for: [.developers]) { limit, reader in
+        // A message may move money: a dropped refund is lost.
+        ParkedKind("message", for: [.developers], dropAreas: [.admins]) { limit, reader in
             try reader.rows("SELECT * FROM parkedMessages ORDER BY id DESC LIMIT ?", [.int(limit)]).map(Self.item)
         } count: { reader in
             try reader.rows("SELECT count(*) AS count FROM parkedMessages", []).first?.int("count") ?? 0

@@ -52,6 +52,8 @@ public struct ParkedKind: Sendable {
     public let name: String
     /// The areas whose operators see and change the items.
     public let areas: [OperatorArea]
+    /// The areas whose operators may give items up.
+    public let dropAreas: [OperatorArea]
     /// Reads the items.
     public let list: List
     /// Counts the items.
@@ -62,12 +64,14 @@ public struct ParkedKind: Sendable {
     public let drop: Change
 
     /// A kind whose items the operators of these areas see and change.
+    /// - Parameter dropAreas: nil for the same areas.
     public init(
-        _ name: String, for areas: [OperatorArea], list: @escaping List, count: @escaping Count,
-        retry: @escaping Change, drop: @escaping Change
+        _ name: String, for areas: [OperatorArea], dropAreas: [OperatorArea]? = nil, list: @escaping List,
+        count: @escaping Count, retry: @escaping Change, drop: @escaping Change
     ) {
         self.name = name
         self.areas = areas
+        self.dropAreas = dropAreas ?? areas
         self.list = list
         self.count = count
         self.retry = retry

@@ -29,8 +29,8 @@ struct Parked: Sendable {
     func answer(_ verb: ParkedVerb, _ request: ServiceRequest) async throws -> BusReply {
         switch verb {
         case .list: try await list(request)
-        case .retry: try await change("retryParked", request) { $0.retry }
-        case .drop: try await change("dropParked", request) { $0.drop }
+        case .retry: try await change("retryParked", request, by: { $0.areas }, { $0.retry })
+        case .drop: try await change("dropParked", request, by: { $0.dropAreas }, { $0.drop })
         }
     }
 
@@ -46,14 +46,17 @@ struct Parked: Sendable {
     }
 
     private func change(
-        _ action: String, _ request: ServiceRequest, _ work: @escaping @Sendable (ParkedKind) -> ParkedKind.Change
+        _ action: String, _ request: ServiceRequest, by areas: @Sendable (ParkedKind) -> [OperatorArea],
+        _ work: @escaping @Sendable (ParkedKind) -> ParkedKind.Change
     ) async throws -> BusReply {
         let parameters = try request.document()
         guard let kind = kinds.first(where: { $0.name == parameters["kind"]?.stringValue }) else {
             throw ParseError(
                 .validationError, "kind must be one of \(kinds.map(\.name).sorted().joined(separator: ", ")).")
         }
-        guard request.envelope.principal.runs(kind.areas) else { throw ParseError(.operationForbidden, Self.forbidden) }
+        guard request.envelope.principal.runs(areas(kind)) else {
+            throw ParseError(.operationForbidden, Self.forbidden)
+        }
         guard let id = try parameters.textParameter("id", bytesMax: Self.idBytesMax) else {
             throw ParseError(.validationError, "id is needed.")
         }

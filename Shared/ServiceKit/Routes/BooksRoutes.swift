@@ -5,6 +5,9 @@ import ObjectStore
 import ParseProtocol
 
 extension ServiceRoutes {
+    /// A check of a large database reads all of it. The gateway waits a little longer.
+    private static let booksTimeMax = Duration.seconds(290)
+
     /// Answers the questions of the checks of the books (`ServiceBooks`), each from one snapshot.
     /// - Parameter provider: compares the service with an outside provider, which `{provider}` asks for.
     package mutating func installBooks(provider: (@Sendable (_ question: JSON) async throws -> JSON)? = nil) {
@@ -14,13 +17,8 @@ extension ServiceRoutes {
             try request.requireMaster()
             let question = try request.document()
             if question["provider"] != nil, let provider { return try .result(await provider(question)) }
-            // Among the costly reads, so that no client waits for it, and without a limit of time.
-            let answer: JSON = try await withCheckedThrowingContinuation { continuation in
-                store.submitRead(for: nil, isCostly: true) { reader in
-                    try reader.onOneSnapshot { try ServiceBooks(reader, files: files).answer(question) }
-                } completion: {
-                    continuation.resume(with: $0)
-                }
+            let answer = try await store.readApart(within: Self.booksTimeMax) { reader in
+                try ServiceBooks(reader, files: files).answer(question)
             }
             return try .result(answer)
         }

@@ -67,10 +67,19 @@ import Testing
         #expect(try await bag.refunds.list(order, for: nil).arrayValue?.first?["state"] == "failed")
     }
 
-    @Test func anotherRefundOfTheOrderTakesItsPlace() async throws {
+    @Test func aSmallerRefundOfTheOrderLeavesItParked() async throws {
+        let (bag, kind, order, id) = try await Self.refused(.cancel)
+        let small = try await bag.begin(.refund(1), order)
+        #expect(await bag.runner(RefundPayments()).outcome(of: small, within: .seconds(20)) == .done)
+        #expect(try await Self.parked(kind, bag).map(\.id) == [id])
+        let rest = try await bag.begin(.refund(nil), order)
+        #expect(await bag.runner(RefundPayments()).outcome(of: rest, within: .seconds(20)) == .done)
+        #expect(try await Self.parked(kind, bag).isEmpty, "Nothing is left to refund.")
+    }
+
+    @Test func aLargerRefundOfTheOrderTakesItsPlace() async throws {
         let (bag, kind, order, id) = try await Self.refused(.refund(200))
         let second = try await bag.begin(.refund(300), order)
-        #expect(try await Self.parked(kind, bag).isEmpty)
         let payments = RefundPayments(refusal: ParseError(.scriptFailed, "No."))
         _ = await bag.runner(payments).outcome(of: second, within: .seconds(20))
         #expect(try await Self.parked(kind, bag).map(\.id) == [second])

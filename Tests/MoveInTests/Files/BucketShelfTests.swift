@@ -69,6 +69,14 @@ import Testing
         }
     }
 
+    @Test(arguments: [("http://127.0.0.1:9000", true), ("https://s3.example.com", false)])
+    func aTokenPassesNoProxyInPlainText(_ server: String, isDirect: Bool) throws {
+        let keys = ["AWS_ACCESS_KEY_ID": "AK", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "token"]
+        let request = try Self.shelf(keys.merging(["AWS_ENDPOINT_URL": server]) { $1 }).request(for: "a.txt")
+        #expect(request.headers.contains { $0.name == "x-amz-security-token" && $0.value == "token" })
+        #expect(request.isDirect == isDirect)
+    }
+
     @Test func aPlaceNeedsABucketAndKeys() {
         let keys = ["AWS_ACCESS_KEY_ID": "AK", "AWS_SECRET_ACCESS_KEY": "secret"]
         for (place, variables) in [

@@ -43,6 +43,20 @@ import Testing
         where: JSON.object(["$or": .array(Array(repeating: ["text": ["$regex": "^(a|aa)+b$"]], count: 40))]).serialized)
     private static let quick = Query(className: "Slow", where: Array(#"{"n":7}"#.utf8), limit: 1)
 
+    @Test(.timeLimit(.minutes(1))) func aReadApartHasItsOwnLimit() async throws {
+        let store = try await store()
+        let count = try await store.store.readApart(within: .seconds(290)) { reader in
+            #expect(reader.timeLimit == .seconds(290))
+            return try reader.count(Query(className: "Slow"), caller: .master)
+        }
+        #expect(count >= 150)
+        let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+        let failure = await #expect(throws: ParseError.self) {
+            _ = try await store.store.readApart(within: .milliseconds(20)) { try $0.rows(endless, []).count }
+        }
+        #expect(failure?.code == .timeout)
+    }
+
     @Test func aReadThatTakesLongLeavesTheLane() async throws {
         let store = try await store()
         let reader = try store.store.makeReader()

@@ -1,4 +1,6 @@
+import Logging
 import ObjectStore
+import Synchronization
 import Testing
 
 /// Which engine failures are temporary trouble. Clients then learn that the request had no effect.
@@ -22,5 +24,23 @@ import Testing
     ])
     func aFilesTroublePasses(code: Int32, trouble: StorageTrouble) {
         #expect(StorageTrouble(StoreError(resultCode: code, message: "")) == trouble)
+    }
+
+    /// A client that reads a damaged page while the disk is full must not flood the log, nor must the recovery of the
+    /// disk end the warning of damage.
+    @Test func damageOutlastsOtherTroubleAndIsLoggedOnce() {
+        let count = Mutex(0)
+        let health = StorageHealth(path: "shop.sqlite", logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        health.onTrouble { count.withLock { $0 += 1 } }
+        for _ in 0..<3 {
+            health.note(StoreError(resultCode: 11, message: ""))
+            health.note(StoreError(resultCode: 13, message: ""))
+        }
+        #expect(health.trouble == .full)
+        #expect(count.withLock { $0 } == 2)
+        health.recovered()
+        #expect(health.trouble == .damaged)
+        health.recovered()
+        #expect(health.trouble == .damaged)
     }
 }

@@ -9,6 +9,10 @@ import Testing
 /// Operators see the messages that a receiver refuses for good, and have them sent again or drop them.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ParkedMessageTests {
     private static let sender = ServicePlan(name: "users")
+    private static let admin = Principal.with {
+        $0.userID = "adm1234567"
+        $0.roles = [OperatorArea.admins.role]
+    }
     private static let developer = Principal.with {
         $0.userID = "dev1234567"
         $0.roles = [OperatorArea.developers.role]
@@ -76,14 +80,16 @@ import Testing
             }
             #expect(try await Self.ask(bench, .list, as: support) == ["items": [], "counts": [:]])
             let wanted: JSON = ["kind": "message", "id": item["id"] ?? .null]
-            for verb in [ParkedVerb.retry, .drop] {
+            #expect(
+                await Self.refusal { _ = try await Self.ask(bench, .drop, wanted) } == 119, "A message may move money.")
+            for (verb, owner) in [(ParkedVerb.retry, Self.developer), (.drop, Self.admin)] {
                 #expect(await Self.refusal { _ = try await Self.ask(bench, verb, wanted, as: support) } == 119)
                 for wrong: JSON in [["kind": "letter", "id": "1"], ["kind": "message"]] {
-                    #expect(await Self.refusal { _ = try await Self.ask(bench, verb, wrong) } == 142)
+                    #expect(await Self.refusal { _ = try await Self.ask(bench, verb, wrong, as: owner) } == 142)
                 }
                 for id in ["0", "x"] {
                     let unknown: JSON = ["kind": "message", "id": .string(id)]
-                    #expect(await Self.refusal { _ = try await Self.ask(bench, verb, unknown) } == 101)
+                    #expect(await Self.refusal { _ = try await Self.ask(bench, verb, unknown, as: owner) } == 101)
                 }
             }
             #expect(try await Self.parked(host) == 1)
@@ -119,9 +125,9 @@ import Testing
             try await host.send("mail.note.v1", ["bob"])
             #expect(await host.outbox.waitUntilDelivered(key: "bob", within: .seconds(60), for: nil))
             let item = try await Self.item(bench)
-            _ = try await Self.ask(bench, .drop, item)
+            _ = try await Self.ask(bench, .drop, item, as: Self.admin)
             #expect(try await Self.parked(host) == 0)
-            #expect(await Self.refusal { _ = try await Self.ask(bench, .drop, item) } == 101)
+            #expect(await Self.refusal { _ = try await Self.ask(bench, .drop, item, as: Self.admin) } == 101)
             #expect(inbox.arrivals(of: "ann").count == 1)
             #expect(try await host.number("SELECT count(*) FROM outbox WHERE kind = 'users.audit.v1'") == 1)
         }

@@ -110,7 +110,8 @@ class Run:
         say("Comparing the clients' log with the data")
         opening = {product: OPENING_STOCK for product in self.shop.products}
         findings = self.log.problems + audit.settle(client, self.options.data, opening, self.log.told)
-        findings += report.crashes(self.manager_log())
+        findings += report.crashes(self.logs("supervisord.log"))
+        findings += self.faults.findings() + report.idle_faults(self.happened, self.logs(*schedule.SERVICES))
         findings += self.verify()
         counts = {what: sum(fact["what"] == what for fact in self.log.told) for what in ("order", "refund", "stock", "maybe", "refused")}
         text = "\n".join([
@@ -127,10 +128,10 @@ class Run:
         say(text)
         return 1 if findings else 0
 
-    def manager_log(self):
+    def logs(self, *beginnings):
         texts = []
         for name in sorted(os.listdir(f"{self.options.data}/logs")):
-            if name.startswith("supervisord.log"):
+            if name.startswith(beginnings):
                 with open(f"{self.options.data}/logs/{name}", encoding="utf-8", errors="replace") as file:
                     texts.append(file.read())
         return "\n".join(texts)

@@ -63,8 +63,8 @@ class Client:
         self.session = ""
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_SECONDS)
 
-    def send(self, method, path, body=None):
-        """Sends a request and returns the answer's status and JSON.
+    def send(self, method, path, body=None, key=""):
+        """Sends a request, with an Idempotency-Key if there is one, and returns the answer's status and JSON.
 
         Raises OSError, HTTPException or ValueError when there is no readable answer.
         """
@@ -75,6 +75,8 @@ class Client:
             headers["X-Parse-Session-Token"] = self.session
         if body is not None:
             headers["Content-Type"] = "application/json"
+        if key:
+            headers["Idempotency-Key"] = key
         try:
             self.connection.request(method, "/parse" + path, None if body is None else json.dumps(body), headers)
             answer = self.connection.getresponse()
@@ -84,11 +86,11 @@ class Client:
             raise
         return answer.status, json.loads(text or b"{}")
 
-    def once(self, kind, method, path, body=None):
+    def once(self, kind, method, path, body=None, key=""):
         """Sends a request once. Returns status and JSON; 0 and the error when there is no answer. Notes the outcome."""
         sent = self.log.now()
         try:
-            status, answer = self.send(method, path, body)
+            status, answer = self.send(method, path, body, key)
         except (OSError, http.client.HTTPException, ValueError) as error:
             status, answer = 0, {"error": type(error).__name__}
         # A refusal, such as a declined card's, is an answer of a healthy shop.
@@ -96,13 +98,13 @@ class Client:
         self.log.answered(Answer(kind, sent, self.log.now(), outcome))
         return status, answer
 
-    def until_answered(self, kind, method, path, body, gives_up):
+    def until_answered(self, kind, method, path, body, gives_up, key=""):
         """Sends a request that may be repeated until the answer is final: success, or a refusal that no fault causes.
 
         gives_up: called before each repetition. Raises NeverAnswered when it returns true.
         """
         while True:
-            status, answer = self.once(kind, method, path, body)
+            status, answer = self.once(kind, method, path, body, key)
             if not is_repeatable(status, answer):
                 return status, answer
             if gives_up():

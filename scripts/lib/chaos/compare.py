@@ -5,8 +5,8 @@ import collections
 #   order   orderId, orderNo, total, items: [[productId, quantity], ...]
 #   refund  orderId, amount
 #   stock   productId, amount     a change of the stock that was acknowledged
-#   maybe   productId, amount     one whose answer was lost
-#   open    userId                a checkout that was never answered
+#   maybe   productId, amount     a change of the stock without an answer
+#   open    userId, items         a customer without a last answer, and what the bag may have had
 LISTED_MAX = 10
 
 
@@ -95,8 +95,9 @@ def _stock(facts, opening, stock):
     maybe = collections.defaultdict(list)
     for fact in facts["maybe"]:
         maybe[fact["productId"]].append(fact["amount"])
-    if facts["open"]:
-        return  # What an unanswered checkout took is not known.
+    for fact in facts["open"]:
+        for product, quantity in fact["items"]:
+            maybe[product].append(-quantity)
     for product in sorted(wanted):
         differs = stock.get(product, 0) - wanted[product]
         if differs not in subset_sums(maybe[product]):

@@ -1,17 +1,27 @@
-"""Performs the faults of a schedule on the processes, the bus, the disk and the clock of one suite."""
+"""Performs the faults of a schedule on the processes, the bus, the disk and the clock of one suite.
+
+A fault that does nothing would make a run pass: each is checked where it can be, and the others are counted.
+"""
+import collections
+import datetime
 import errno
+import http.client
 import os
 import signal
 import subprocess
 import time
 
 import schedule
+from client import Client
 from measuring import machine
 from shoppers import CARD_SHARE, FAULTY_CARD_SHARE
 
 RESTART_SECONDS = 30
 SCRIPT_SECONDS = 300
 BREATH_SECONDS = 0.3
+# What a full disk may have left: clients need far more.
+FREE_BYTES_MAX = 64 << 20
+CLOCK_TOLERANCE_SECONDS = 3
 HAPROXY = "/usr/sbin/haproxy"
 
 
@@ -26,6 +36,7 @@ class Faults:
         self.root, self.data, self.disk, self.clock, self.shop = root, data, disk, clock, shop
         self.notes = []
         self.kills = 0
+        self.tried, self.idle = collections.Counter(), collections.Counter()
 
     def perform(self, fault):
         """Returns when the fault is over. Raises Impossible."""
@@ -37,14 +48,24 @@ class Faults:
             return self.kill(fault.target)
         if fault.kind in (schedule.PAUSE, schedule.HANG):
             return self._stop(fault)
-        return self._script({schedule.RESTART: "restart", schedule.SCALE: "scale"}[fault.kind], fault.target)
+        if fault.kind == schedule.RESTART:
+            return self._restart(fault.target)
+        return self._scale(fault.target)
+
+    def findings(self):
+        """The kinds of faults of which more than a quarter did nothing. A single one may meet a shop that recovers."""
+        return [
+            f"{count} of {self.tried[what]} {what} did nothing" for what, count in sorted(self.idle.items())
+            if count > max(1, self.tried[what] // 4)]
 
     # --- Processes
 
     def _pid(self, replica, patience=RESTART_SECONDS):
+        self.tried["signals"] += 1
         end = time.monotonic() + patience
         while not (pid := machine.processes(self.data).get(replica)):
             if time.monotonic() >= end:
+                self.idle["signals"] += 1
                 raise Impossible(f"{replica} does not run")
             time.sleep(0.1)
         return pid
@@ -68,13 +89,37 @@ class Faults:
             time.sleep(0.1)
         return None
 
+    def _restart(self, service):
+        before = self._replicas(service)
+        if self._script("restart", service):
+            after = self._replicas(service)
+            if same := [replica for replica, pid in before.items() if after.get(replica) == pid]:
+                raise RuntimeError(f"scripts/restart {service} left {', '.join(sorted(same))} as it was")
+
+    def _scale(self, target):
+        service, count = target.split("=")
+        if not self._script("scale", target):
+            return
+        end = time.monotonic() + RESTART_SECONDS
+        while len(found := self._replicas(service)) != int(count):
+            if time.monotonic() >= end:
+                raise RuntimeError(f"after scripts/scale {target} there are {len(found)}")
+            time.sleep(0.1)
+
+    def _replicas(self, service):
+        return {name: pid for name, pid in machine.processes(self.data).items() if name.rsplit("-", 1)[0] == service}
+
     def _script(self, name, argument):
+        """Returns whether it succeeded."""
+        self.tried["scripts"] += 1
         done = subprocess.run(
             [os.path.join(self.root, "scripts", name), argument], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True, timeout=SCRIPT_SECONDS, check=False)
         if done.returncode:
             # A script may find the shop not healthy yet; it then changes nothing.
+            self.idle["scripts"] += 1
             self.notes.append(f"scripts/{name} {argument}: {(done.stdout.strip().splitlines() or ['failed'])[-1]}")
+        return not done.returncode
 
     # --- Faults that last
 
@@ -83,7 +128,7 @@ class Faults:
             schedule.DROP: (lambda: self._bus(f"{fault.target} {fault.amount} 0\n"), lambda: self._bus("")),
             schedule.DELAY: (lambda: self._bus(f"{fault.target} 0 {fault.amount:.0f}\n"), lambda: self._bus("")),
             schedule.FULL: (self._fill, self._empty), schedule.STALL: (self._require_disk, self._thaw),
-            schedule.CLOCK: (lambda: self._step(fault.amount), lambda: self._step(0)),
+            schedule.CLOCK: (lambda: self._jump(fault.amount), lambda: self._step(0)),
             schedule.CARDS: (lambda: self._cards(FAULTY_CARD_SHARE), lambda: self._cards(CARD_SHARE)),
         }[fault.kind]
         try:
@@ -134,6 +179,9 @@ class Faults:
                     if error.errno != errno.ENOSPC:
                         raise
                     size //= 2
+        space = os.statvfs(self.disk)
+        if space.f_bavail * space.f_frsize > FREE_BYTES_MAX:
+            raise RuntimeError(f"the full disk has {space.f_bavail * space.f_frsize} bytes left")
 
     def _empty(self):
         if self.disk and os.path.exists(f"{self.disk}/ballast"):
@@ -152,6 +200,22 @@ class Faults:
         with open(self.clock + ".new", "w", encoding="ascii") as new:
             new.write(f"{seconds:.0f}")
         os.rename(self.clock + ".new", self.clock)
+
+    def _jump(self, seconds):
+        """Steps the clock, and waits until the gateway's shows it."""
+        self._step(seconds)
+        client = Client(self.shop.port, self.shop.log, self.shop.master_key)
+        end, off = time.monotonic() + RESTART_SECONDS, None
+        while off is None or abs(off - seconds) > CLOCK_TOLERANCE_SECONDS:
+            if time.monotonic() >= end:
+                raise RuntimeError(f"the clock is {off} s off in place of {seconds} s")
+            time.sleep(0.1)
+            try:
+                status, answer = client.send("GET", "/operations/backups")
+                if status == 200:
+                    off = datetime.datetime.fromisoformat(answer["now"].replace("Z", "+00:00")).timestamp() - time.time()
+            except (OSError, http.client.HTTPException, ValueError):
+                pass  # Another fault is not over.
 
     def _cards(self, share):
         self.shop.card_share = share

@@ -4,6 +4,8 @@ import collections
 import re
 import typing
 
+import schedule
+
 KINDS = ("read", "bag", "order", "refund", "stock", "sign-in")
 # Signals by which a process ends by its own fault; the run sends none of them.
 CRASHES = re.compile(r"exited: (\S+) \(terminated by (SIG(?:ILL|TRAP|SEGV|BUS|ABRT|FPE|SYS))")
@@ -52,6 +54,19 @@ def gaps(happened, answers, end):
 def failures(answers):
     """How many requests of each kind failed, by outcome."""
     return collections.Counter((answer.kind, answer.outcome) for answer in answers if answer.outcome)
+
+
+def idle_faults(happened, log):
+    """The faults of the bus that lost or delayed nothing, as the services' logs have them (LaneFaults)."""
+    kinds = [each.fault for each in happened if not each.skipped]
+    delays = {int(delay) for delay, late in re.findall(r"bus\.delay=(\d+).* bus\.late=(\d+)", log) if int(late)}
+    findings = [
+        f"{fault.text}: no message was late" for fault in kinds
+        if fault.kind == schedule.DELAY and int(fault.amount) not in delays]
+    drops = [fault for fault in kinds if fault.kind == schedule.DROP]
+    if drops and not any(map(int, re.findall(r"bus\.lost=(\d+)", log))):
+        findings.append(f"{len(drops)} losses of messages lost none")
+    return findings
 
 
 def crashes(log):

@@ -20,6 +20,8 @@ PATIENCE_SECONDS = 120
 PURCHASES_PER_SIGN_IN = 4
 # How often a shopper tries to pay with a good card.
 ATTEMPTS = 3
+# The share of answered writes with an Idempotency-Key that are sent again.
+REPEATED_SHARE = 0.25
 
 
 class Shop:
@@ -88,9 +90,12 @@ class Shopper(Thread):
         self.name_of_user = f"shopper{number}-{uuid.uuid4().hex[:8]}@customers.example"
         self.purchases = 0
         self.user_id = ""
+        # The quantities that each product in the bag may have.
+        self.bag = {}
 
     def unanswered(self):
-        self.log.tell("open", userId=self.user_id)
+        items = [[product, quantity] for product, quantities in self.bag.items() for quantity in quantities]
+        self.log.tell("open", userId=self.user_id, items=items)
 
     def sign_up(self):
         account = {"username": self.name_of_user, "email": self.name_of_user, "password": "a-long-secret", "firstName": "Ada"}
@@ -108,9 +113,11 @@ class Shopper(Thread):
         if not is_repeatable(status, answer) and (status != 200 or answer.get("objectId") != product):
             self.log.problem(f"{self.name}: product {product} was read as {status} {answer}")
         self.think()
+        self.bag.setdefault(product, []).append(quantity)
         status, answer = self.ask("bag", "setBagQuantity", {"productId": product, "quantity": quantity})
         if status != 200:
             return self.log.problem(f"{self.name}: setBagQuantity answered {status} {answer}")
+        self.bag[product] = [quantity]
         self.think()
         self.buy()
         self.purchases += 1
@@ -178,6 +185,7 @@ class Shopper(Thread):
             self.log.problem(f"{self.name}: a receipt does not add up: {receipt}")
         order = {"orderId": receipt["orderId"], "orderNo": receipt["orderNo"], "total": receipt["totalMinorUnits"]}
         self.log.tell("order", userId=self.user_id, items=items, **order)
+        self.bag = {}
         self.shop.orders.append([order["orderId"], order["total"]])
 
 
@@ -187,6 +195,15 @@ class Desk(Thread):
     def __init__(self, shop, number):
         super().__init__(shop, number)
         self.client = Client(shop.port, shop.log, shop.master_key)
+
+    def keyed(self, kind, method, path, body, key):
+        """A write with an Idempotency-Key. A repetition must get the same answer."""
+        first = self.client.until_answered(kind, method, path, body, self.shop.gives_up, key)
+        if first[0] == 200 and self.random.random() < REPEATED_SHARE:
+            again = self.client.until_answered(kind, method, path, body, self.shop.gives_up, key)
+            if again != first:
+                self.log.problem(f"{method} {path} with {key} answered {first}, and repeated {again}")
+        return first
 
     def round(self):
         self.refund()
@@ -202,8 +219,9 @@ class Desk(Thread):
         if not left:
             return
         amount = self.random.randint(1, left)
-        wish = {"orderId": order_id, "amount": amount, "idempotencyKey": uuid.uuid4().hex}
-        status, answer = self.client.until_answered("refund", "POST", "/functions/refundOrder", wish, self.shop.gives_up)
+        key = uuid.uuid4().hex
+        wish = {"orderId": order_id, "amount": amount, "idempotencyKey": key}
+        status, answer = self.keyed("refund", "POST", "/functions/refundOrder", wish, key)
         if status != 200:
             return self.log.problem(f"refundOrder of {amount} of order {order_id} answered {status} {answer}")
         result = answer["result"]
@@ -215,13 +233,13 @@ class Desk(Thread):
         return self.log.tell("refund", orderId=order_id, amount=amount, refundId=result.get("refundId"))
 
     def deliver(self):
-        """Sent once: a repetition could count twice."""
         product, amount = self.random.choice(self.shop.products), self.random.randint(1, 50)
         change = {"stock": {"__op": "Increment", "amount": amount}}
-        status, answer = self.client.once("stock", "PUT", f"/classes/Product/{product}", change)
-        if status == 200:
-            self.log.tell("stock", productId=product, amount=amount)
-        elif is_repeatable(status, answer):
+        try:
+            status, answer = self.keyed("stock", "PUT", f"/classes/Product/{product}", change, uuid.uuid4().hex)
+        except NeverAnswered:
             self.log.tell("maybe", productId=product, amount=amount)
-        else:
-            self.log.problem(f"a change of stock answered {status} {answer}")
+            raise
+        if status != 200:
+            return self.log.problem(f"a change of stock answered {status} {answer}")
+        return self.log.tell("stock", productId=product, amount=amount)

@@ -1,8 +1,12 @@
 """python3 -m unittest discover scripts/lib/chaos: the schedule, the report and the comparison, without a suite."""
 import copy
+import os
+import shutil
 import sys
+import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 LIB = Path(__file__).resolve().parent.parent
 sys.path.append(str(LIB / "bench"))
@@ -11,6 +15,7 @@ import client
 import report
 import schedule
 from compare import compare, subset_sums
+from faults import Faults, Impossible
 from report import Answer, Happened
 
 ORDER = {"what": "order", "orderId": "o1", "orderNo": 1000001, "total": 700, "userId": "u1", "items": [["p1", 2]]}
@@ -85,7 +90,7 @@ class Comparison(unittest.TestCase):
     def test_an_order_that_no_client_was_given(self):
         other = DATA["orders"][0] | {"objectId": "o2", "orderNo": 1000002}
         self.expect("no client was given these orders: o2", orders=[*DATA["orders"], other])
-        findings = self.found([*TOLD, {"what": "open", "userId": "u1"}], orders=[*DATA["orders"], other])
+        findings = self.found([*TOLD, {"what": "open", "userId": "u1", "items": []}], orders=[*DATA["orders"], other])
         self.assertFalse(any("no client" in finding for finding in findings), findings)
 
     def test_a_wrong_total_and_number(self):
@@ -128,6 +133,14 @@ class Comparison(unittest.TestCase):
             self.assertEqual(self.found(TOLD + maybe, stock={"p1": 103 + more}), [])
         self.expect("some of [7, 11] more", TOLD + maybe, stock={"p1": 107})
 
+    def test_an_unanswered_checkout_explains_its_own_items_only(self):
+        told = [*TOLD, {"what": "open", "userId": "u1", "items": [["p1", 3], ["p2", 1]]}]
+        for stock in (103, 100):
+            self.assertEqual(self.found(told, stock={"p1": stock}), [])
+        for stock in (102, 106):
+            self.expect("should have 103", told, stock={"p1": stock})
+        self.expect("should have 103", [*TOLD, {"what": "open", "userId": "u1", "items": [["p2", 3]]}], stock={"p1": 100})
+
     def test_a_mail_and_a_sale_once_each(self):
         self.expect("confirmation mails are missing: 1000001", mails=[])
         self.expect("confirmation mails are too many: 1000001", mails=[1000001] * 2)
@@ -163,12 +176,67 @@ class Report(unittest.TestCase):
         self.assertIn("needs root", text)
         self.assertIn("19 order", report.text(happened, answers + [Answer("order", 0, 1)] * 15, 10))
 
+    def test_a_fault_of_the_bus_without_an_effect_is_a_finding(self):
+        faults = [schedule.Fault(1, schedule.DELAY, "bag", 4, 300), schedule.Fault(2, schedule.DROP, "*", 4, 0.1)]
+        happened = [Happened(fault, fault.number) for fault in faults]
+        line = "2030-05-06 warning bus : bus.delay={} bus.late={} bus.lost={} [MessageBus] A test's faults of the bus ended.\n"
+        self.assertEqual(report.idle_faults(happened, line.format(300, 12, 0) + line.format(0, 0, 3)), [])
+        self.assertEqual(report.idle_faults([], ""), [])
+        self.assertEqual(len(report.idle_faults(happened, "")), 2)
+        self.assertIn("300 ms", report.idle_faults(happened, line.format(200, 12, 3))[0])
+        self.assertIn("lost none", report.idle_faults(happened, line.format(300, 12, 0))[0])
+
     def test_a_process_that_ended_by_its_own_fault_is_named(self):
         log = (
             "2030-05-06 INFO exited: bag-1 (terminated by SIGKILL; not expected)\n"
             "2030-05-06 INFO exited: mail-1 (exit status 0; expected)\n"
             "2030-05-06 WARN exited: catalog-2 (terminated by SIGILL (core dumped); not expected)\n")
         self.assertEqual(report.crashes(log), ["catalog-2 ended by SIGILL"])
+
+
+class Effects(unittest.TestCase):
+    """Faults whose tools do nothing."""
+
+    def setUp(self):
+        self.root = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.root)
+        os.mkdir(f"{self.root}/scripts")
+        self.faults = Faults(self.root, f"{self.root}/data", "", "", None)
+        self.pids = {"bag-1": 10, "bag-2": 11}
+        patch = mock.patch("faults.machine.processes", lambda data: dict(self.pids))
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def script(self, name, status):
+        path = f"{self.root}/scripts/{name}"
+        with open(path, "w", encoding="ascii") as file:
+            file.write(f"#!/bin/sh\nexit {status}\n")
+        os.chmod(path, 0o700)
+
+    def test_a_restart_that_leaves_the_processes(self):
+        self.script("restart", 0)
+        with self.assertRaisesRegex(RuntimeError, "left bag-1, bag-2 as it was"):
+            self.faults.perform(schedule.Fault(1, schedule.RESTART, "bag"))
+
+    def test_a_scale_that_leaves_the_number(self):
+        self.script("scale", 0)
+        self.assertIsNone(self.faults.perform(schedule.Fault(1, schedule.SCALE, "bag=2")))
+        with mock.patch("faults.RESTART_SECONDS", 0), self.assertRaisesRegex(RuntimeError, "there are 2"):
+            self.faults.perform(schedule.Fault(2, schedule.SCALE, "bag=3"))
+
+    def test_scripts_and_signals_of_which_many_do_nothing(self):
+        self.script("scale", 1)
+        self.faults.perform(schedule.Fault(1, schedule.SCALE, "bag=2"))
+        self.assertEqual(self.faults.findings(), [])
+        self.faults.perform(schedule.Fault(2, schedule.SCALE, "bag=3"))
+        for _ in range(2):
+            with self.assertRaises(Impossible):
+                self.faults.kill("push-1", patience=0)
+        self.assertEqual(self.faults.findings(), ["2 of 2 scripts did nothing", "2 of 2 signals did nothing"])
+        with mock.patch("faults._signal"):
+            for _ in range(8):
+                self.faults.kill("bag-1")
+        self.assertEqual(self.faults.findings(), ["2 of 2 scripts did nothing"])
 
 
 class Answers(unittest.TestCase):

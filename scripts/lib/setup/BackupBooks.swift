@@ -9,14 +9,17 @@ struct BackupBooks: BookSource {
     /// The time of the backup.
     let now: Timestamp
 
-    /// - Throws: `SetupError.invalid` for a folder without the database of bag.
+    /// - Throws: `SetupError.invalid` for a folder without the database of bag, or without the backup's time.
     init(folder: String) throws {
         self.folder = folder
-        let path = folder + "/bag.sqlite"
-        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
-            let changed = attributes[.modificationDate] as? Date
-        else { throw SetupError.invalid("\(folder) is not a backup: it has no bag.sqlite.") }
-        now = Timestamp(milliseconds: Int64(changed.timeIntervalSince1970 * 1000))
+        // A copy has other times of its files.
+        let manifest = FileManager.default.contents(atPath: folder + "/manifest.json").flatMap {
+            try? JSON(parsing: Array($0))
+        }
+        guard FileManager.default.fileExists(atPath: folder + "/bag.sqlite"),
+            let moment = manifest?["moment"]?.doubleValue, let milliseconds = Int64(exactly: (moment * 1000).rounded())
+        else { throw SetupError.invalid("\(folder) is not a backup: it has no bag.sqlite or no manifest.json.") }
+        now = Timestamp(milliseconds: milliseconds)
     }
 
     func answer(_ question: JSON, by service: String) async throws -> JSON {

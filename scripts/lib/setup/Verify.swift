@@ -11,6 +11,9 @@ struct Verify {
     private let rebuildsSales: Bool
 
     private static let pollPause = Duration.milliseconds(500)
+    /// After this time without news of its check, another one is started: the gateway is gone.
+    private static let patience = Duration.seconds(30)
+    private static let startsMax = 5
 
     init(_ words: some Sequence<String>) throws(SetupError) {
         let arguments = try Arguments(words, options: ["url", "backup", "rebuild"], flags: ["json"])
@@ -67,12 +70,30 @@ struct Verify {
             return await BookAudit(books, now: { books.now }, pause: nil).run().json
         }
         return try await Gateway.connected(to: gateway.endpoint()) { gateway in
-            _ = try await gateway.send(.post, "/operations/books", body: [:])
-            while true {
-                let answer = try await gateway.send(.get, "/operations/books")
-                guard answer["isRunning"]?.boolValue == true else { return answer["report"] ?? .null }
-                try await Task.sleep(for: Self.pollPause)
+            for _ in 0..<Self.startsMax {
+                if let report = try await Self.report(of: gateway) { return report }
             }
+            throw SetupError.unexpectedAnswer(request: "GET /operations/books")
         }
+    }
+
+    /// Starts a check and waits for its report. Behind a balancer each request may reach another gateway, which has
+    /// another report: only `check` says whose it is. Satchel's balancer follows `gateway`.
+    /// - Returns: nil when the gateway of the check is gone.
+    private static func report(of gateway: Gateway) async throws -> JSON? {
+        let started = try await gateway.send(.post, "/operations/books", body: [:])
+        guard let check = started["check"]?.stringValue, let name = started["gateway"] else {
+            throw SetupError.unexpectedAnswer(request: "POST /operations/books")
+        }
+        var heard = ContinuousClock.now
+        while ContinuousClock.now - heard < patience {
+            let answer = try await gateway.send(.get, "/operations/books", query: ["gateway": name])
+            if answer["check"]?.stringValue == check {
+                guard answer["isRunning"]?.boolValue == true else { return answer["report"] }
+                heard = .now
+            }
+            try await Task.sleep(for: pollPause)
+        }
+        return nil
     }
 }

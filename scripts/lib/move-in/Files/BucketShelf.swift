@@ -47,13 +47,7 @@ struct BucketShelf: FileShelf {
     func open(_ file: OldFile, bytesMax: Int) async throws -> ShelvedFile? {
         // libcurl would normalise such a path, and the signature would be of another one.
         guard !file.name.contains("/"), file.name != ".", file.name != ".." else { return nil }
-        let path = address.path(of: file.name)
-        let headers = signature.headers(
-            for: .init(
-                "GET", host: address.host, path: path,
-                headers: token.map { [(name: "x-amz-security-token", value: $0)] } ?? []),
-            bodyHash: SignatureV4.emptyHash, at: .now)
-        var request = OutboundRequest(.get, address.url(path), headers: headers, timeout: Self.timeout)
+        var request = self.request(for: file.name)
         request.answerBytesMax = bytesMax
         let response: OutboundResponse
         do {
@@ -68,5 +62,18 @@ struct BucketShelf: FileShelf {
             throw ShelfProblem(reason: "\(name) lacks it, or does not show it to this key (AccessDenied)")
         case let trouble?: throw MoveInError("\(name): \(trouble)")
         }
+    }
+
+    /// Without TLS it bypasses proxies, which must not see the session token.
+    func request(for name: String) -> OutboundRequest {
+        let path = address.path(of: name)
+        let headers = signature.headers(
+            for: .init(
+                "GET", host: address.host, path: path,
+                headers: token.map { [(name: "x-amz-security-token", value: $0)] } ?? []),
+            bodyHash: SignatureV4.emptyHash, at: .now)
+        var request = OutboundRequest(.get, address.url(path), headers: headers, timeout: Self.timeout)
+        request.isDirect = !request.url.lowercased().hasPrefix("https://")
+        return request
     }
 }

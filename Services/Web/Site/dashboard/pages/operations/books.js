@@ -15,9 +15,10 @@ export async function render({ router, signal }) {
     const [state, place] = [h('p.bar', { role: 'status' }), h('div.stack')];
     let shown = null;
     let isRunning = false;
+    let gateway = null;
     /** A report that did not change is not redrawn, because one of its rows may have the focus. */
     const draw = (answer) => {
-      isRunning = answer.isRunning;
+      [isRunning, gateway] = [answer.isRunning, answer.gateway];
       fill(state, verdict(answer));
       const at = answer.report?.at ?? '';
       if (at !== shown) fill(place, answer.report ? content(answer.report) : []);
@@ -26,7 +27,9 @@ export async function render({ router, signal }) {
     draw(await call('GET', '/operations/books', { signal }));
     every(PAUSE, signal, async () => {
       if (!isRunning || document.hidden) return;
-      await call('GET', '/operations/books', { signal }).then(draw, () => {});
+      // Each gateway has its own report.
+      const own = (answer) => answer.gateway === gateway && draw(answer);
+      await call('GET', `/operations/books?gateway=${gateway}`, { signal }).then(own, () => {});
     });
     const start = () => call('POST', '/operations/books', { body: {} }).then(draw, failure);
     const check = h('button', { type: 'button', onclick: start }, t('ops.checkBooks'));
