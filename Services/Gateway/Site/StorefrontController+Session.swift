@@ -11,7 +11,7 @@ extension StorefrontController {
 
     /// The visit of the browser's session. Without a session, or after its end, the shopper is nobody.
     func begin(_ request: ParseRequest, _ router: ParseRouter) async throws(ParseError) -> Visit {
-        let visitor = Principal.visitor(request.network)
+        let visitor = Principal.of(network: request.network)
         var visit = Visit(principal: visitor)
         if let sealed = Self.cookie(keptName, in: request.headers) {
             visit.kept = keptValues.opened(sealed, for: request.path)
