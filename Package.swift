@@ -189,8 +189,8 @@ let package = Package(
             resources: [.copy("Pages"), .copy("Site"), .copy("Storefront")]
         ),
 
-        // The tool behind scripts/up, scripts/verify and scripts/add-products. It parses its dozen options itself: ArgumentParser would
-        // add a minute to every first build.
+        // The tool behind scripts/up, scripts/verify and scripts/add-products. It parses its dozen options itself:
+        // ArgumentParser would add a minute to every first build.
         .executableTarget(
             name: "Setup",
             dependencies: ["Books", "CSQLite", "Outbound", "ParseProtocol"],

@@ -45,7 +45,7 @@ package final class BooksClerk: ProcessPart {
         self.logger = logger
     }
 
-    /// `check` is the id of the check that runs, or of the report's. `report` is null before this gateway's first check.
+    /// `check` is the id of the check that runs, or of the report's. `report` is null before the first check.
     package var json: JSON {
         let state = state.withLock { $0 }
         return [

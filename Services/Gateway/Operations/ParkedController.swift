@@ -43,8 +43,8 @@ struct ParkedController: Sendable {
     }
 
     /// Has an item done again, or drops it.
-    /// - Throws: `.validationError` (142) for an unknown service or kind, `.objectNotFound` (101) for an item that is not
-    ///   parked, `.operationForbidden` (119) for one of another area.
+    /// - Throws: `.validationError` (142) for an unknown service or kind, `.objectNotFound` (101) for an item that
+    ///   is not parked, `.operationForbidden` (119) for one of another area.
     func change(
         _ verb: ParkedVerb, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {

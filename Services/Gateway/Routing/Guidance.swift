@@ -109,8 +109,8 @@ final class Guidance: Sendable {
         let table = RouteTable.mounted
         for doubled in [mountComponents, ["1"]] where !doubled.isEmpty && path.starts(with: doubled) {
             guard table.methods(of: Array(path.dropFirst(doubled.count))).isEmpty else {
-                return
-                    "The server URL already ends with \(mount): leave /\(doubled.joined(separator: "/")) out of the path."
+                let rest = doubled.joined(separator: "/")
+                return "The server URL already ends with \(mount): leave /\(rest) out of the path."
             }
         }
         if let longer = table.continued(path) {

@@ -20,7 +20,7 @@ struct CompiledQuery {
     /// The shapes of the page and of the count, for the index advisor; nil for none.
     let shape: QueryShape?
     let countShape: QueryShape?
-    /// With `after`: the indexes of the columns with the sort values. The column before them is `o.id`. Otherwise empty.
+    /// With `after`: the indexes of the columns with sort values. The column before them is `o.id`. Otherwise empty.
     let orderColumns: Range<Int32>
 
     /// The parts of a query that determine the SQL text; equal keys have equal SQL.

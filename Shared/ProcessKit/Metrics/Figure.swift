@@ -6,7 +6,7 @@ public struct Figure: Sendable, Equatable {
     public let metric: Metric
     /// The current value.
     public let value: Double
-    /// Distinguish it from other values of the metric. Their values are few: never ids, and nothing that clients choose.
+    /// They distinguish it from other values of the metric. Few values: never ids, and nothing that clients choose.
     public let labels: [String: String]
 
     /// - Parameters:

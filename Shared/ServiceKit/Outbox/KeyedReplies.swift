@@ -33,7 +33,7 @@ public enum KeyedReplies {
                 (self.key, self.seal) = (key, seal)
                 return
             }
-            // These have data of customers and outlive their accounts. Only a repetition brings the key that opens them.
+            // These hold customers' data and outlive the accounts. Only a repetition brings the key that opens them.
             table = KeyedReplies.clientTable
             self.key = SHA256.hash(data: Array("name \(key)".utf8)).hex
             self.seal = ReplySeal(secret: SHA256.hash(data: Array("reply \(key)".utf8)))

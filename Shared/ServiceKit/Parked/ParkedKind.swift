@@ -3,7 +3,7 @@ import ObjectStore
 import ParseProtocol
 
 /// A kind of work that a receiver refused for good. The service keeps each refused piece until an operator has it done
-/// again or drops it. A kind is a table, or a state of its rows: parked rows are no longer due, so they delay no others.
+/// again or drops it. A kind is a table, or a state of its rows: parked rows are not due, so they delay no others.
 public struct ParkedKind: Sendable {
     /// A refused piece of work, as operators see it.
     public struct Item: Sendable {
