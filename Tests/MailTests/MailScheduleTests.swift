@@ -159,7 +159,7 @@ import Testing
     ]
     static let smtp = ["SATCHEL_MAIL": "smtp", "SATCHEL_SMTP_URL": "smtp://mail.x.example:587"]
     static let wrong: [(base: [String: String], changes: [String: String], named: String)] = [
-        ([:], ["SATCHEL_MAIL": "pigeon"], "SATCHEL_MAIL=pigeon"), ([:], ["SATCHEL_MAIL": "smtp"], "SATCHEL_SMTP_URL"),
+        ([:], ["SATCHEL_MAIL": "pigeon"], "SATCHEL_MAIL is `pigeon`"), ([:], ["SATCHEL_MAIL": "smtp"], "SATCHEL_SMTP_URL"),
         ([:], ["SATCHEL_MAIL_FROM": "nobody"], "SATCHEL_MAIL_FROM"),
         ([:], ["SATCHEL_MAIL_STAFF": "desk@shop.example, nobody"], "SATCHEL_MAIL_STAFF"),
         ([:], ["SATCHEL_MAIL_CONNECTIONS": "0"], "SATCHEL_MAIL_CONNECTIONS=0"),
@@ -169,7 +169,7 @@ import Testing
         (smtp, ["SATCHEL_SMTP_URL": "smtp://u:hush@mail.x.example"], "SATCHEL_SMTP_URL"),
         (smtp, ["SATCHEL_SMTP_USER": "u"], "SATCHEL_SMTP_PASSWORD"),
         (smtp, ["SATCHEL_SMTP_PASSWORD": "hush"], "SATCHEL_SMTP_USER"),
-        (smtp, ["SATCHEL_SMTP_TLS": "maybe"], "SATCHEL_SMTP_TLS=maybe"),
+        (smtp, ["SATCHEL_SMTP_TLS": "maybe"], "SATCHEL_SMTP_TLS is `maybe`"),
         (mailgun, ["SATCHEL_MAILGUN_KEY": ""], "SATCHEL_MAILGUN_KEY"),
         (mailgun, ["SATCHEL_MAILGUN_DOMAIN": "x/../y"], "SATCHEL_MAILGUN_DOMAIN"),
         (mailgun, ["SATCHEL_MAILGUN_URL": "ftp://x.example"], "SATCHEL_MAILGUN_URL"),

@@ -232,7 +232,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (["SATCHEL_MAIL": "pigeon"], "it is spool, smtp or mailgun"),
+        (["SATCHEL_MAIL": "pigeon"], "it must be `spool`, `smtp` or `mailgun`"),
         (["SATCHEL_MAIL": "smtp"], "SATCHEL_SMTP_URL must be a URL"),
         (["SATCHEL_MAIL_TEMPLATES": "/nowhere"], "SATCHEL_MAIL_TEMPLATES=/nowhere is not a readable folder"),
     ])

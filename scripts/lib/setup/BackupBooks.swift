@@ -17,9 +17,9 @@ struct BackupBooks: BookSource {
             try? JSON(parsing: Array($0))
         }
         guard FileManager.default.fileExists(atPath: folder + "/bag.sqlite"),
-            let moment = manifest?["moment"]?.doubleValue, let milliseconds = Int64(exactly: (moment * 1000).rounded())
+            let moment = (manifest?["moment"]?.stringValue).flatMap(Timestamp.init(iso:))
         else { throw SetupError.invalid("\(folder) is not a backup: it has no bag.sqlite or no manifest.json.") }
-        now = Timestamp(milliseconds: milliseconds)
+        now = moment
     }
 
     func answer(_ question: JSON, by service: String) async throws -> JSON {
