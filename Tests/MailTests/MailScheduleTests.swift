@@ -159,7 +159,8 @@ import Testing
     ]
     static let smtp = ["SATCHEL_MAIL": "smtp", "SATCHEL_SMTP_URL": "smtp://mail.x.example:587"]
     static let wrong: [(base: [String: String], changes: [String: String], named: String)] = [
-        ([:], ["SATCHEL_MAIL": "pigeon"], "SATCHEL_MAIL is `pigeon`"), ([:], ["SATCHEL_MAIL": "smtp"], "SATCHEL_SMTP_URL"),
+        ([:], ["SATCHEL_MAIL": "pigeon"], "SATCHEL_MAIL is `pigeon`"),
+        ([:], ["SATCHEL_MAIL": "smtp"], "SATCHEL_SMTP_URL"),
         ([:], ["SATCHEL_MAIL_FROM": "nobody"], "SATCHEL_MAIL_FROM"),
         ([:], ["SATCHEL_MAIL_STAFF": "desk@shop.example, nobody"], "SATCHEL_MAIL_STAFF"),
         ([:], ["SATCHEL_MAIL_CONNECTIONS": "0"], "SATCHEL_MAIL_CONNECTIONS=0"),
