@@ -38,6 +38,7 @@ def gap(successes, began, until):
         return None
     last = max(first + 1, bisect.bisect_right(successes, until))
     times = [began, *successes[first:last]]
+    times.append(max(until, times[-1]))
     return max(later - earlier for earlier, later in zip(times, times[1:]))
 
 

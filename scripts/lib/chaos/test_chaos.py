@@ -158,6 +158,7 @@ class Report(unittest.TestCase):
     def test_the_gap_is_the_longest_time_without_a_success(self):
         self.assertEqual(report.gap([1, 2, 7, 8], 2.5, 10), 4.5)
         self.assertEqual(report.gap([1, 3, 9, 10], 2.5, 10), 6)
+        self.assertEqual(report.gap([1, 3, 4], 2.5, 10), 6)
 
     def test_a_gap_reaches_to_the_first_success_after_the_next_fault(self):
         self.assertEqual(report.gap([1, 20, 40], 2, 10), 18)
