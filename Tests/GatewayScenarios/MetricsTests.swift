@@ -207,6 +207,15 @@ import Testing
         #expect(try await Self.scrape(suite, master + [("X-Forwarded-For", "203.0.113.7")]).status == 403)
     }
 
+    @Test func withoutATokenNoBalancerAndNoSocketReadsThem() async throws {
+        try await Suite.with(scale: "gateway=2") { suite in
+            #expect(try await Self.scrape(suite).status == 403)
+            var socket = ParseClient(suite)
+            socket.url = suite.url(ofGateway: 1).replacing("/parse", with: "")
+            #expect(try await socket.send(.GET, "/metrics").status == 403)
+        }
+    }
+
     @Test func theLastCheckOfTheBooksIsCounted() async throws {
         let suite = try await Suite.shared
         _ = try await ParseClient.master(suite).call(.POST, "/operations/books", [:])
