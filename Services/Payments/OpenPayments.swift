@@ -8,11 +8,15 @@ package enum OpenPayments {
     private static let usual = Duration.seconds(300)
 
     package static func figures(in reader: some ObjectReading, at now: Timestamp) throws -> [Figure] {
-        try [("charges", "AND awaitsAction = 0"), ("refunds", "")].map { table, condition in
-            let rows = try reader.rows(
-                "SELECT count(*) AS count FROM \(table) WHERE state = 'created' AND createdAt <= ? \(condition)",
-                [.int(now.milliseconds - usual.milliseconds)])
+        try ["charges", "refunds"].map { table in
+            let rows = try reader.rows(count(of: table), [.int(now.milliseconds - usual.milliseconds)])
             return Figure(.paymentsOpen, Double(try rows.first?.int("count") ?? 0), ["kind": table])
         }
+    }
+
+    /// The plus keeps SQLite from the index of times, which has all charges; the index of open ones has few.
+    package static func count(of table: String) -> String {
+        "SELECT count(*) AS count FROM \(table) WHERE state = 'created' AND +createdAt <= ?"
+            + (table == "charges" ? " AND awaitsAction = 0" : "")
     }
 }

@@ -33,7 +33,10 @@ package enum KeyedAnswers {
             guard try row.text("request") == message.request else { return state(.other) }
             if try row.int("isDone") == 1 { return try answered(row) }
             let until = try row.int("busyUntil")
-            if until != 0, try row.text("run") != message.run {
+            let isOwn = try row.text("run") == message.run
+            // The run has ended, and this renewal arrives late.
+            if until == 0, isOwn { return state(.running) }
+            if until != 0, !isOwn {
                 if isBusy(until, at: now) { return state(.running) }
                 if until > 0 {
                     try transaction.execute(
@@ -65,8 +68,14 @@ package enum KeyedAnswers {
     package static func state(_ message: BeginWrite, in reader: some ObjectReading) throws -> WriteState {
         let now = Timestamp.now.milliseconds
         let rows = try reader.rows(
-            "SELECT busyUntil, isDone, answer FROM keyedAnswers WHERE key = ? AND request = ? AND keptSince > ?",
-            [.text(message.key), .text(message.request), .int(now - kept.milliseconds)])
+            """
+            SELECT busyUntil, isDone, answer FROM keyedAnswers
+            WHERE key = ? AND request = ? AND keptSince > ? AND keptSince <= ?
+            """,
+            [
+                .text(message.key), .text(message.request), .int(now - kept.milliseconds),
+                .int(now + kept.milliseconds),
+            ])
         guard let row = rows.first else { return state(.unknown) }
         if try row.int("isDone") == 1 { return try answered(row) }
         return state(isBusy(try row.int("busyUntil"), at: now) ? .running : .unknown)
@@ -121,8 +130,12 @@ package enum KeyedAnswers {
     }
 
     private static func find(_ key: String, in transaction: StoreTransaction) throws -> SQLRow? {
+        // A row of the far future is of a clock that was wrong.
         try transaction.execute(
-            "DELETE FROM keyedAnswers WHERE key = ? AND keptSince <= ?", [.text(key), .int(oldest(in: transaction))])
+            "DELETE FROM keyedAnswers WHERE key = ? AND (keptSince <= ? OR keptSince > ?)",
+            [
+                .text(key), .int(oldest(in: transaction)), .int(transaction.now.milliseconds + kept.milliseconds),
+            ])
         return try transaction.rows(
             "SELECT request, seed, run, busyUntil, isDone, answer FROM keyedAnswers WHERE key = ?", [.text(key)]
         ).first

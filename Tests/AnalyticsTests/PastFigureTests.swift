@@ -70,6 +70,15 @@ import Testing
         #expect(try await sandbox.count("SELECT count(*) FROM pastFigures WHERE span = 60") == 4)
     }
 
+    /// A clock that was in 2099 for a while.
+    @Test func rowsOfTheFutureGo() async throws {
+        try await keep([.failed: 7], minute: 40_000_000)
+        try await keep([.failed: 1], minute: 0)
+        for span in PastFigures.Span.allCases {
+            #expect(try await rows(span, minutes: 60, at: 0).map { $0.values[.failed] } == [1])
+        }
+    }
+
     @Test func aMinuteHasABoundedNumberOfGateways() async throws {
         for number in 1...64 { try await keep([.failed: 1], of: "gateway-\(number)", minute: 0) }
         try await keep([.failed: 1], of: "gateway-64", minute: 0)

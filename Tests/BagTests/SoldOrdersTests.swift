@@ -38,4 +38,27 @@ import Testing
         let rest = try await bag.store.read { try SoldOrders.page(after: made.first?.orderID ?? "", at: .now, in: $0) }
         #expect(rest["sales"] == [])
     }
+
+    /// A cancellation has a change of its own, unless its refund is the change.
+    @Test(arguments: [true, false]) func aCancelledOrderHasItsCancellationOnce(_ isRefundedBefore: Bool) async throws {
+        let bag = try await BagStore()
+        let news = NotificationCalls(to: "analytics")
+        let (order, _) = try await bag.bag(of: "u1")
+        try await CheckoutLedgerTests.make(try await bag.start([:], by: "u1"), in: bag)
+        if isRefundedBefore {
+            let id = try await bag.begin(.refund(nil), order)
+            #expect(await bag.runner(RefundPayments()).outcome(of: id, within: .seconds(20)) == .done)
+            _ = try await bag.perform(.cancel, order)
+        } else {
+            let id = try await bag.begin(.cancel, order)
+            #expect(await bag.runner(RefundPayments()).outcome(of: id, within: .seconds(20)) == .done)
+        }
+        let changed = try bag.events.all(news.orderChanged)
+        #expect(changed.count == (isRefundedBefore ? 2 : 1))
+        let page = try await bag.store.read { try SoldOrders.page(after: "", at: .now, in: $0) }
+        let changes = page["sales"]?.arrayValue?.first?["changes"]?.arrayValue ?? []
+        #expect(changes.compactMap { $0["status"]?.intValue } == changed.map { Int64($0.status) })
+        #expect(changes.compactMap { $0["refundedMinorUnits"]?.intValue } == changed.map(\.refundedMinorUnits))
+        #expect(changes.compactMap { $0["changedAt"]?.intValue } == changed.map(\.changedAt))
+    }
 }

@@ -231,6 +231,33 @@ import Testing
         #expect(try await differences() == 0)
     }
 
+    /// A former release left what a checkout held when the stock was removed.
+    @Test func theLedgerOpensWithoutPiecesOfRemovedStock() async throws {
+        let id = try await product()
+        try await reserve([(id, 2)])
+        try await set(["__op": "Delete"], of: id)
+        try await sandbox.store.write {
+            try $0.execute("UPDATE reservationLines SET taken = 2")
+            try $0.execute("DELETE FROM stockMoves")
+            try StockLedger.open(in: $0)
+        }
+        try await set(10, of: id)
+        try await expire()
+        #expect(try await stock(id) == 10)
+        #expect(try await told(id) == ["opening 10"])
+    }
+
+    /// The removal of a stock sums them in the writer.
+    @Test(.enabled(if: testsRunOnSQLite)) func movesAreSummedInTheirIndex() async throws {
+        let plan = try await sandbox.store.read { reader in
+            try reader.rows(
+                "EXPLAIN QUERY PLAN SELECT coalesce(sum(pieces), 0) AS pieces FROM stockMoves WHERE productId = ?",
+                [.text("p1")]
+            ).map { try $0.text("detail") }
+        }
+        #expect(plan.contains { $0.contains("COVERING INDEX stockMovesByProduct") }, "\(plan)")
+    }
+
     @Test func movesAreReadInPages() async throws {
         let id = try await product(1)
         for stock: Int64 in 2...5 { try await set(.int(stock), of: id) }

@@ -155,7 +155,7 @@ import Testing
 
     /// Otherwise a slow client could set off the alert about slow answers.
     @Test func theTimeInWhichABodyArrivesIsNotCounted() async throws {
-        try await Suite.with { suite in
+        try await Suite.with(settings: ["SATCHEL_LOG_SLOW_MILLISECONDS": "0"]) { suite in
             for (path, route, status) in [
                 ("classes/Slow", "/classes/{className}", "2xx"),
                 ("functions/nothing", "/functions/{functionName}", "4xx"),
@@ -186,16 +186,34 @@ import Testing
     @Test func withoutATokenOnlyProgramsOnTheHostReadThem() async throws {
         let suite = try await Suite.shared
         #expect(try await Self.scrape(suite).status == 200)
-        for name in ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Via", "X-Forwarded-Proto", "Origin"] {
+        for host in ["localhost", "LOCALHOST:1337", "127.0.0.1", "127.1.2.3:80", "[::1]:1337"] {
+            #expect(try await Self.scrape(suite, [("Host", host)]).status == 200, "\(host)")
+        }
+        let signs = [
+            "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Port", "Forwarded", "X-Real-IP", "X-Client-IP", "Via",
+            "True-Client-IP", "CF-Connecting-IP", "X-Forwarded-Proto", "Origin",
+        ]
+        for name in signs {
             let answer = try await Self.scrape(suite, [(name, "127.0.0.1")])
             #expect(answer.status == 403, "\(name)")
             #expect(!answer.text.contains("satchel_"), "\(name)")
         }
-        // A browser's page whose domain leads to this host.
-        #expect(try await Self.scrape(suite, [("Host", "attacker.example:1337")]).status == 403)
+        // A browser's page whose domain leads to this host, and names that a proxy passes on.
+        for host in ["attacker.example:1337", "203.0.113.5", "[2001:db8::1]:1337", "127.0.0.1.attacker.example"] {
+            #expect(try await Self.scrape(suite, [("Host", host)]).status == 403, "\(host)")
+        }
         // A session or the master key opens nothing more.
         let master = ParseClient.master(suite).credentials
         #expect(try await Self.scrape(suite, master + [("X-Forwarded-For", "203.0.113.7")]).status == 403)
+    }
+
+    @Test func withoutATokenNoBalancerAndNoSocketReadsThem() async throws {
+        try await Suite.with(scale: "gateway=2") { suite in
+            #expect(try await Self.scrape(suite).status == 403)
+            var socket = ParseClient(suite)
+            socket.url = suite.url(ofGateway: 1).replacing("/parse", with: "")
+            #expect(try await socket.send(.GET, "/metrics").status == 403)
+        }
     }
 
     @Test func theLastCheckOfTheBooksIsCounted() async throws {

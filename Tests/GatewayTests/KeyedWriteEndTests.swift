@@ -29,6 +29,14 @@ import Testing
         #expect(Self.write("k").end(ParseResponse(error)).retriable == isTemporary)
     }
 
+    /// A webhook or cloud code that succeeded must not run again.
+    @Test(arguments: [true, false]) func aBatchIsFinalOnceAHookedPartSucceeded(_ isHooked: Bool) {
+        var batch = BatchResponse(bytesMax: 1 << 20, nil)
+        batch.append(ParseResponse(body: Array("{}".utf8)), isHooked: isHooked)
+        batch.append(ParseResponse(ParseError(.serviceUnavailable, "A text.")), isHooked: true)
+        #expect(Self.write("k").end(batch.finished()).retriable == !isHooked)
+    }
+
     @Test(
         arguments: [
             ("The webhook cannot be reached.", true), ("The webhook did not answer in time.", true),

@@ -10,7 +10,7 @@ import Testing
         var sample = SuiteSample()
         sample.buckets = buckets
         sample.requests[.failed] = failed
-        sample.events = mails.mapValues { SuiteSample.Events(figure: .mailsFailed, count: $0) }
+        sample.events = mails.mapValues { ["failed": SuiteSample.Events(figure: .mailsFailed, count: $0)] }
         sample.levels = [.outbox: outbox]
         return sample
     }
@@ -23,10 +23,27 @@ import Testing
                 == FigureRow(times: [1: 3, 2: 2], values: [.failed: 3, .mailsFailed: 2, .outbox: 2]))
     }
 
-    @Test func aRestartedProcessCountsFromZeroAndANewOneWhole() {
+    @Test func aRestartedProcessCountsFromZero() {
         let before = Self.sample(mails: ["mail-1": 5])
-        let after = Self.sample(failed: 2, mails: ["mail-1": 2, "mail-2": 4])
-        #expect(after.row(since: before).values == [.failed: 2, .mailsFailed: 6, .outbox: 0])
+        let after = Self.sample(failed: 2, mails: ["mail-1": 2])
+        #expect(after.row(since: before).values == [.failed: 2, .mailsFailed: 2, .outbox: 0])
+    }
+
+    @Test func theFirstEventsOfAKnownProcessCount() {
+        var before = Self.sample()
+        before.events = ["mail-1": [:]]
+        #expect(Self.sample(mails: ["mail-1": 4]).row(since: before).values == [.mailsFailed: 4, .outbox: 0])
+    }
+
+    /// Its report came too late for a sample, or for all earlier ones.
+    @Test func eventsOfAMissingReportAreOfNoMinute() {
+        let first = Self.sample(mails: ["mail-1": 500])
+        let without = Self.sample().completed(from: first)
+        #expect(without.row(since: first).values == [.mailsFailed: 0, .outbox: 0])
+        let after = Self.sample(mails: ["mail-1": 503, "mail-2": 90])
+        #expect(after.row(since: without).values == [.mailsFailed: 3, .outbox: 0])
+        let next = Self.sample(mails: ["mail-1": 503, "mail-2": 91])
+        #expect(next.row(since: after.completed(from: without)).values == [.mailsFailed: 1, .outbox: 0])
     }
 
     /// The gateway may have started long after the services.

@@ -105,6 +105,7 @@ import Testing
             // The first request, and what the gateway asked before the fault ended.
             let lost = said.values(of: "bus.lost").compactMap { Int($0) }
             #expect(lost.count == 1 && lost[0] >= 1, "\(lost)")
+            #expect(said.values(of: "bus.faults") == [file], "The start warns.")
         }
     }
 

@@ -78,6 +78,15 @@ import Testing
         #expect(figures.map(\.labels) == [["kind": "charges"], ["kind": "refunds"]])
     }
 
+    @Test(.enabled(if: testsRunOnSQLite), arguments: ["charges", "refunds"])
+    func openOnesAreCountedByTheirIndex(_ table: String) async throws {
+        let plan = try await sandbox.store.read { reader in
+            try reader.rows("EXPLAIN QUERY PLAN " + OpenPayments.count(of: table), [.int(0)])
+                .map { try $0.text("detail") }
+        }
+        #expect(plan.allSatisfy { $0.contains("\(table)Open") }, "\(plan)")
+    }
+
     // MARK: - Looking up
 
     @Test func aMadeChargeIsFound() async throws {

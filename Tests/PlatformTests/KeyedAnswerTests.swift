@@ -106,9 +106,20 @@ import Testing
         #expect(try await sandbox.count("SELECT count(*) FROM keyedAnswers") == 600)
     }
 
+    @Test func anAnswerOfTheFutureIsOver() async throws {
+        #expect(try await begin("a").outcome == .run)
+        #expect(try await end("a", [1]) == .run)
+        #expect(try await begin("b").outcome == .answered)
+        try await sandbox.store.write { _ = try $0.execute("UPDATE keyedAnswers SET keptSince = 4070908800000") }
+        #expect(try await look().outcome == .unknown)
+        #expect(try await begin("b").outcome == .run)
+    }
+
     @Test func afterATemporaryAnswerTheNextRunBeginsAtOnce() async throws {
         #expect(try await begin("a").outcome == .run)
         #expect(try await end("a") == .run)
+        #expect(try await look().outcome == .unknown)
+        #expect(try await begin("a").outcome == .running, "A late renewal takes nothing.")
         #expect(try await look().outcome == .unknown)
         #expect(try await begin("b").outcome == .run)
     }

@@ -40,9 +40,10 @@ package enum PastFigures {
                 INSERT INTO pastFigures(span, startsAt, gateway, figures) VALUES (?, ?, ?, ?)
                 ON CONFLICT(span, startsAt, gateway) DO UPDATE SET figures = excluded.figures
                 """, place + [.text(gateway), .text((sum ?? row).json.serializedText)])
+            // Rows of the future are of a clock that was wrong.
             _ = try transaction.execute(
-                "DELETE FROM pastFigures WHERE span = ? AND startsAt <= ?",
-                [.int(span.rawValue), .int(startsAt - span.kept)])
+                "DELETE FROM pastFigures WHERE span = ? AND (startsAt <= ? OR startsAt > ?)",
+                [.int(span.rawValue), .int(startsAt - span.kept), .int(startsAt + span.rawValue)])
         }
     }
 

@@ -2,8 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Lists refunds that the provider refused as parked work, until a refund of at least their amount is decided, or
-/// nothing is left to refund.
+/// Lists refunds that the provider refused as parked work, until an operator retries or drops them, or nothing of the
+/// order is left to refund.
 package struct ParkedRefunds: Sendable {
     let orders: OrderLedger
     /// Drives a refund that has begun.

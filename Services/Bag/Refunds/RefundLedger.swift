@@ -129,7 +129,11 @@ package struct RefundLedger: Sendable {
             let reason = try row.text("reason")
             // The order no longer exists, so there is nothing to report.
             guard let (before, order) = try Self.writeOrder(refund, reason: reason, in: transaction) else { return }
-            if order.lifecycle.left == 0 { try Self.unpark(refund, atMost: .max, in: transaction) }
+            // Until then a refused refund may still be owed to the customer.
+            if order.lifecycle.left == 0 {
+                try transaction.execute(
+                    "UPDATE refunds SET isParked = 0 WHERE orderId = ? AND isParked = 1", [.text(refund.orderId)])
+            }
             try CustomerTotals(currency: currency.code).orderChanged(from: before, to: order.document, in: transaction)
             try OrderEntries.orderChanged(from: before, to: order.document, in: transaction)
             // Only an order of a checkout had a reservation.
@@ -171,15 +175,6 @@ package struct RefundLedger: Sendable {
             ])
         // Another driver already stored the result.
         guard changed == 1 else { throw StepAlreadyTaken() }
-        // It replaces refused ones of no more than its amount.
-        try unpark(refund, atMost: refund.amount, in: transaction)
-    }
-
-    /// Ends the parking of the order's other refunds.
-    private static func unpark(_ refund: Refund, atMost amount: Int64, in transaction: StoreTransaction) throws {
-        try transaction.execute(
-            "UPDATE refunds SET isParked = 0 WHERE orderId = ? AND isParked = 1 AND id <> ? AND amount <= ?",
-            [.text(refund.orderId), .text(refund.id), .int(amount)])
     }
 
     /// Writes the order's state after the refund; nil when the order no longer exists.

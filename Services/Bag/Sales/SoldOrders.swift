@@ -47,12 +47,15 @@ package enum SoldOrders {
             ]
         }
         var changes: [JSON] = []
-        for refund in try RefundLedger.rows(of: orderId, in: reader) where try refund.text("state") == "done" {
-            changes.append(
-                try change(Refund(refund).purpose.status, refund.int("amount"), at: refund.int("changedAt")))
+        var isCancelledByRefund = false
+        for row in try RefundLedger.rows(of: orderId, in: reader) where try row.text("state") == "done" {
+            let refund = try Refund(row)
+            if refund.purpose == .cancel { isCancelledByRefund = true }
+            changes.append(try change(refund.purpose.status, refund.amount, at: row.int("changedAt")))
         }
-        // A step without a refund has its time in the order only.
-        if let order, let status = OrderStatus(order: order), status.isGivenUp, order["refundState"]?.isNull ?? true,
+        // A step without a refund has its time in the order only. A refunded order may be cancelled later.
+        if let order, let status = OrderStatus(order: order), status.isGivenUp,
+            status == .cancelled ? !isCancelledByRefund : order["refundState"]?.isNull ?? true,
             let iso = (order["cancelledAt"] ?? order["refundedAt"])?["iso"]?.stringValue,
             let moment = Timestamp(iso: iso)
         {

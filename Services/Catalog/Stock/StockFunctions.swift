@@ -62,20 +62,29 @@ struct StockFunctions: Sendable {
             var answer = try await host.store.read(for: request.share) { try page.read(in: $0) }
             var moves = answer["moves"]?.arrayValue ?? []
             var names = ["": "", StockLedger.masterKey: StockLedger.masterKey]
+            var isUsersThere = true
             for index in moves.indices {
                 let who = moves[index]["who"]?.stringValue ?? ""
-                if names[who] == nil { names[who] = await name(of: who, for: request) }
-                moves[index]["who"] = .string(names[who] ?? "")
+                if names[who] == nil, isUsersThere {
+                    names[who] = await name(of: who, for: request)
+                    isUsersThere = names[who] != nil
+                }
+                moves[index]["who"] = .string(names[who] ?? who)
             }
             answer["moves"] = .array(moves)
             return try .result(answer)
         }
     }
 
-    /// The name that operators see for another operator: the account's name, or else its e-mail address.
-    private func name(of userId: String, for request: ServiceRequest) async -> String {
-        let reply = try? await host.call(
-            UsersCalls.contact, ContactRequest.with { $0.userID = userId }, for: request, timeout: Self.waitMax)
-        return reply.map { $0.name.isEmpty ? $0.email : $0.name } ?? userId
+    /// The name that operators see for another operator: the account's name, or else its e-mail address, or the id of a
+    /// deleted account. Nil when users does not answer.
+    private func name(of userId: String, for request: ServiceRequest) async -> String? {
+        do {
+            let reply = try await host.call(
+                UsersCalls.contact, ContactRequest.with { $0.userID = userId }, for: request, timeout: Self.waitMax)
+            return reply.name.isEmpty ? reply.email : reply.name
+        } catch {
+            return (error as? ParseError)?.code == .objectNotFound ? userId : nil
+        }
     }
 }

@@ -38,7 +38,7 @@ package enum StockLedger {
         reason TEXT NOT NULL, reservationId TEXT NOT NULL, orderId TEXT NOT NULL, madeBy TEXT NOT NULL,
         at INTEGER NOT NULL)
         """,
-        "CREATE INDEX stockMovesByProduct ON stockMoves(productId, id)",
+        "CREATE INDEX stockMovesByProduct ON stockMoves(productId, id, pieces)",
         "CREATE INDEX stockMovesByMaker ON stockMoves(madeBy) WHERE madeBy <> ''",
         "ALTER TABLE reservations ADD COLUMN orderId TEXT NOT NULL DEFAULT ''",
     ]
@@ -85,9 +85,7 @@ package enum StockLedger {
             // What a running checkout holds does not return to a stock that is counted anew.
             for held in try heldPieces(of: productId, in: transaction) {
                 try add(productId, held.taken, .released, of: held.reservationId, in: transaction)
-                try transaction.execute(
-                    "UPDATE reservationLines SET taken = 0 WHERE reservationId = ? AND productId = ?",
-                    [.text(held.reservationId), .text(productId)])
+                try forget(held, in: transaction)
             }
             let sum = try transaction.rows(
                 "SELECT coalesce(sum(pieces), 0) AS pieces FROM stockMoves WHERE productId = ?", [.text(productId)]
@@ -133,6 +131,12 @@ package enum StockLedger {
         }
     }
 
+    private static func forget(_ held: Held, in transaction: StoreTransaction) throws {
+        try transaction.execute(
+            "UPDATE reservationLines SET taken = 0 WHERE reservationId = ? AND productId = ?",
+            [.text(held.reservationId), .text(held.productId)])
+    }
+
     // MARK: The opening balance
 
     private static let pageSize = 500
@@ -147,10 +151,13 @@ package enum StockLedger {
                 className: "Product", where: condition, order: ["objectId"], limit: pageSize, keys: ["stock"])
             let page = try transaction.documents(query, caller: .master)
             for product in page {
-                guard let id = product["objectId"]?.stringValue, let stock = product["stock"]?.intValue else {
+                guard let id = product["objectId"]?.stringValue else { continue }
+                let lines = held[id] ?? []
+                guard let stock = product["stock"]?.intValue else {
+                    // Removed while a checkout held pieces: they do not return to a stock that is counted anew.
+                    for line in lines { try forget(line, in: transaction) }
                     continue
                 }
-                let lines = held[id] ?? []
                 try add(id, lines.reduce(stock) { $0 &+ $1.taken }, .opening, in: transaction)
                 for line in lines {
                     try add(id, 0 &- line.taken, .reserved, of: line.reservationId, in: transaction)

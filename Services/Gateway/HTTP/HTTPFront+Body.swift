@@ -56,6 +56,7 @@ extension HTTPFront {
         // The content of a file is not decoded.
         let isFile = isUpload && !isTunnelled
         if !isFile { try await bodyQueues.waitToDecode(body.bytes, from: parsed.network, sender) }
+        exchange.bodyTime = ContinuousClock.now - exchange.start
         parsed.call.times?.bodyEnded()
         exchange.machine.received(body.bytes, isFile: isFile)
         return await drive(&exchange.machine)

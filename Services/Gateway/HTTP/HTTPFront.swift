@@ -223,11 +223,9 @@ final class HTTPFront: Sendable {
         shadow?.offer(exchange.machine, answer)
         if exchange.machine.request.isCounted { router.meter.count(exchange.machine.request, answer) }
         let call = exchange.machine.request.call
-        // The time in which the body arrived is the client's.
-        let start = exchange.start + (call.times?.bodyTime ?? .zero)
         router.meter.times.record(
             answer.status, exchange.machine.request.method, exchange.machine.route, isPage: exchange.machine.isAtPage,
-            since: start, trace: exchange.requestId)
+            since: exchange.start + exchange.bodyTime, trace: exchange.requestId)
         log(answer.status, to: exchange.head, path: exchange.path, requestId: exchange.requestId, since: exchange.start)
         if let times = call.times { noteIfSlow(answer.status, exchange, times) }
         if let span = call.span, span.context.isSampled { end(span, answer.status, exchange) }
@@ -383,6 +381,8 @@ struct RequestExchange: Sendable {
     /// The request's share of the memory for large responses.
     let hold: ByteHold
     var machine: RequestMachine
+    /// The part of the time in which the body arrived, which is the client's.
+    var bodyTime = Duration.zero
 
     var requestId: String { machine.request.requestId }
 }

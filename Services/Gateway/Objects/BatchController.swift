@@ -52,7 +52,8 @@ struct BatchController: Sendable {
                 index += run.count
             } else {
                 let keys = request.call.keys?.part(index)
-                answer.append(await held(requests[index], principal, keys, bytesLeft: answer.bytesLeft))
+                let part = await held(requests[index], principal, keys, bytesLeft: answer.bytesLeft)
+                answer.append(part, isHooked: keys != nil && isHooked(requests[index]))
                 index += 1
             }
         }
@@ -72,6 +73,16 @@ struct BatchController: Sendable {
     /// Whether a request changes nothing, or is a function, whose effect is unknown before it runs.
     private func isOnlyRead(_ request: ParseRequest) -> Bool {
         request.method == .get || router.mount.stripped(from: request.path)?.first == "functions"
+    }
+
+    /// Whether a webhook or cloud code answers a request, or may see its change.
+    private func isHooked(_ request: ParseRequest) -> Bool {
+        guard request.method != .get, let path = router.mount.stripped(from: request.path), let first = path.first
+        else { return false }
+        if first == "functions", path.count > 1 { return router.hooks.hasFunction(String(path[1])) }
+        guard let className = OwnClasses.byPath[first] ?? (first == "classes" && path.count > 1 ? String(path[1]) : nil)
+        else { return false }
+        return !router.hooks.hasNoTriggers(HookedWrite.triggers, on: className)
     }
 
     /// An item's request, and its refusal when it is not even tried.

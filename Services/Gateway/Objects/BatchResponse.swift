@@ -16,6 +16,9 @@ package struct BatchResponse {
     private(set) var refusal: ParseError?
     /// Whether a part may succeed in another run.
     private var hasTemporaryPart = false
+    /// Whether a part with a webhook or cloud code succeeded. Another run would call it again, so the response is
+    /// final.
+    private var hasLastingCall = false
 
     /// - Parameter hold: the batch's share of the memory for large responses; nil when it is not counted.
     package init(bytesMax: Int, _ hold: ByteHold?) {
@@ -33,7 +36,7 @@ package struct BatchResponse {
     package consuming func finished() -> ParseResponse {
         output.append(UInt8(ascii: "]"))
         var response = ParseResponse(body: output)
-        response.hasTemporaryPart = hasTemporaryPart
+        response.hasTemporaryPart = hasTemporaryPart && !hasLastingCall
         return response
     }
 
@@ -58,7 +61,8 @@ package struct BatchResponse {
     }
 
     /// Appends the response of a request.
-    package mutating func append(_ answer: ParseResponse) {
+    /// - Parameter isHooked: whether the request calls a webhook or cloud code.
+    package mutating func append(_ answer: ParseResponse, isHooked: Bool = false) {
         guard answer.stream == nil, !answer.body.isEmpty else { return append(.internalError) }
         let isSuccess = (200..<300).contains(answer.status)
         // Only a response with a content type may be other than JSON; it is checked before it is embedded.
@@ -68,6 +72,7 @@ package struct BatchResponse {
         // The service got the remaining size with the request, and its response is larger.
         if let error = answer.error, error == Self.full || error == ReplyHold.full { refusal = error }
         if answer.isTemporary { hasTemporaryPart = true }
+        if isSuccess, isHooked { hasLastingCall = true }
         append(isSuccess ? "success" : "error", answer.body)
     }
 

@@ -46,7 +46,7 @@ final class FigureKeeper: ProcessPart {
             await operations.figures(in: CallContext()), times.parts, liveConnections: hub.connectionCount)
         guard !Task.isCancelled else { return }
         let before = last.withLock { last in
-            defer { last = sample }
+            defer { last = sample.completed(from: last) }
             return last
         }
         do {
@@ -75,8 +75,8 @@ package struct SuiteSample: Sendable {
     package var buckets: [UInt64] = []
     /// Requests by the class of their status.
     package var requests: [SuiteFigure: UInt64] = [:]
-    /// By process and outcome.
-    package var events: [String: Events] = [:]
+    /// By process, and for each by outcome. A process that reports none has an empty entry.
+    package var events: [String: [String: Events]] = [:]
     /// What is at this moment.
     package var levels: [SuiteFigure: Int64] = [:]
 
@@ -97,8 +97,10 @@ package struct SuiteSample: Sendable {
         levels[.waiting] = Int64(suite.waiting.values.reduce(0, +))
         for report in suite.reports {
             let isGateway = report["service"] == "gateway"
+            let process = report["replica"]?.stringValue ?? ""
+            events[process] = events[process] ?? [:]
             for figure in (report["figures"]?.arrayValue ?? []).compactMap(Figure.init) {
-                add(figure, of: report["replica"]?.stringValue ?? "", isGateway: isGateway)
+                add(figure, of: process, isGateway: isGateway)
             }
         }
     }
@@ -118,13 +120,21 @@ package struct SuiteSample: Sendable {
             guard let event = Self.eventMetrics[figure.metric], let outcome = figure.labels["outcome"],
                 !Self.successes.contains(outcome)
             else { return }
-            let key = "\(process) \(figure.metric.name) \(outcome) \(figure.labels["kind"] ?? "")"
-            events[key] = Events(figure: event, count: value)
+            let key = "\(figure.metric.name) \(outcome) \(figure.labels["kind"] ?? "")"
+            events[process, default: [:]][key] = Events(figure: event, count: value)
         }
     }
 
+    /// The sample with the events of processes whose report is missing, from an earlier sample.
+    package func completed(from before: SuiteSample?) -> SuiteSample {
+        var sample = self
+        sample.events.merge(before?.events ?? [:]) { own, _ in own }
+        return sample
+    }
+
     /// The figures of the time since an earlier sample. A count that became smaller is that of a process that started
-    /// again, so all of it is new.
+    /// again, so all of it is new. The events of a process that no earlier sample has may be of any time, so they do
+    /// not count.
     /// - Parameter before: nil for the first sample, whose events may be of any time.
     package func row(since before: SuiteSample?) -> FigureRow {
         var values = levels
@@ -132,8 +142,11 @@ package struct SuiteSample: Sendable {
             values[figure] = Self.increase(count, since: before?.requests[figure])
         }
         if let before {
-            for (key, event) in events {
-                values[event.figure, default: 0] += Self.increase(event.count, since: before.events[key]?.count)
+            for (process, events) in events {
+                guard let known = before.events[process] else { continue }
+                for (key, event) in events {
+                    values[event.figure, default: 0] += Self.increase(event.count, since: known[key]?.count)
+                }
             }
         }
         var times: [Int: Int64] = [:]

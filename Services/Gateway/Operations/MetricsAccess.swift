@@ -3,15 +3,15 @@ import NIOCore
 import ParseProtocol
 
 /// Who may read `GET /metrics`: with `SATCHEL_METRICS_TOKEN` only holders of the token; without it only programs on the
-/// gateway's host that connect directly.
+/// gateway's host that connect directly, over TCP. A proxy on the host that adds no header is not recognised.
 struct MetricsAccess: Sendable {
     let token: String?
 
     private static let loopback = ["127.0.0.0/8", "::1"].compactMap { try? Network($0) }
     /// Headers of requests that only pass through a program on this host: of proxies, and of browsers for other sites.
-    private static let foreign = [
-        "Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Origin",
-    ].map(headerName)
+    private static let foreign: Set = [
+        "forwarded", "via", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip", "origin",
+    ]
 
     /// The response to a client that may not read the metrics; nil for one that may.
     func refusal(_ request: ParseRequest) -> ParseResponse? {
@@ -28,8 +28,8 @@ struct MetricsAccess: Sendable {
             response.headers[.wwwAuthenticate] = "Bearer"
             return response
         }
-        guard !Self.foreign.contains(where: { headers[$0] != nil }), Self.isOnHost(request.clientAddress),
-            Self.isAddress(request.host)
+        guard !headers.contains(where: { Self.isForeign($0.name.canonicalName) }),
+            Self.loopback.contains(where: { $0.contains(request.clientAddress) }), Self.isLoopback(request.host)
         else {
             let error = ParseError(
                 .operationForbidden, "Metrics for other hosts, or through a proxy, need SATCHEL_METRICS_TOKEN.")
@@ -38,15 +38,14 @@ struct MetricsAccess: Sendable {
         return nil
     }
 
-    /// Whether the client named this host without a domain. A page in a browser may have one that leads here.
-    private static func isAddress(_ host: String?) -> Bool {
-        guard let host else { return true }
-        let name = host.hasPrefix("[") ? host.dropFirst().prefix { $0 != "]" } : host.prefix { $0 != ":" }
-        return name == "localhost" || (try? Network(String(name))) != nil
-    }
+    private static func isForeign(_ name: String) -> Bool { foreign.contains(name) || name.hasPrefix("x-forwarded") }
 
-    private static func isOnHost(_ address: SocketAddress?) -> Bool {
-        if case .unixDomainSocket = address { return true }
-        return loopback.contains { $0.contains(address) }
+    /// Whether the client named this host by its loopback address. A page in a browser may have a domain that leads
+    /// here, and a proxy passes the client's name on.
+    private static func isLoopback(_ host: String?) -> Bool {
+        guard let host else { return false }
+        let name = String(host.hasPrefix("[") ? host.dropFirst().prefix { $0 != "]" } : host.prefix { $0 != ":" })
+        guard name.lowercased() != "localhost" else { return true }
+        return loopback.contains { $0.contains(try? SocketAddress(ipAddress: name, port: 0)) }
     }
 }

@@ -80,6 +80,11 @@ public final class BusEndpoint: Sendable {
 
     /// Connects all lanes. `makeHandler` runs on the lane's thread, also later for a new gateway.
     public func start(makeHandler: @escaping @Sendable (_ lane: Int) throws -> any LaneHandler) async throws {
+        if let file = configuration.faults {
+            logger.warning(
+                "SATCHEL_TEST_BUS_FAULTS is set: the file may lose messages. Unset it outside tests.",
+                metadata: ["bus.faults": "\(file)"])
+        }
         let means = Means(context: try ZeroMQContext(), makeHandler: makeHandler)
         let (links, hello) = state.withLock { state in
             state.means = means

@@ -234,6 +234,32 @@ import Testing
         }
     }
 
+    @Test func aBatchDoesNotRunASuccessfulWebhookAgain() async throws {
+        let host = try await WebhookHost.shared
+        let (works, fails) = (WebhookHost.name("works"), WebhookHost.name("fails"))
+        try await host.function(works, ["json": ["success": 1]])
+        try await host.function(fails, ["status": 502])
+        func batch(_ names: [String]) -> JSON {
+            [
+                "requests": .array(
+                    names.map { ["method": "POST", "path": .string("/parse/functions/\($0)"), "body": [:]] })
+            ]
+        }
+        let answer = try await KeyedWriteTests.sendTwice(
+            ParseClient(host.suite), .POST, "/batch", batch([works, fails]))
+        #expect(answer.json.at(0, "success", "result") == 1, "\(answer.text)")
+        #expect(answer.json.at(1, "error", "code") != nil, "\(answer.text)")
+        #expect(host.calls(works).count == 1)
+        // Nothing succeeded, so the next run tries again.
+        let key = Names.random(20)
+        for count in 1...2 {
+            let failed = try await KeyedWriteTests.send(
+                ParseClient(host.suite), .POST, "/batch", batch([fails]), key: key)
+            #expect(!KeyedWriteTests.isReplayed(failed), "\(failed.text)")
+            try await eventually("the webhook is called again") { host.calls(fails).count == 1 + count }
+        }
+    }
+
     private final class Flag: Sendable {
         let isSet = Mutex(false)
     }

@@ -29,6 +29,7 @@ struct Verify {
     /// - Returns: the exit status: 1 when something is wrong, 2 when a part could not be checked.
     func run() async throws -> Int32 {
         if rebuildsSales {
+            writeLine("Analytics gets the sales and refunds anew. If this is interrupted, run it again.")
             let orders = try await rebuildSales()
             writeLine("Analytics has the sales and refunds of \(orders) orders anew.")
             return 0
