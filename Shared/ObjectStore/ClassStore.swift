@@ -365,7 +365,9 @@ public final class ClassStore: Sendable {
     /// - Throws: as `write`; `StoreError` when the server rejects the index.
     package func stepIndexes(_ effort: IndexEffort = IndexEffort()) async throws -> IndexStep {
         guard let builder else { return try await write(for: nil) { try $0.stepIndexes(effort) } }
-        guard let work = try await write(for: nil, { try $0.nextIndexWork() }) else { return .nothing }
+        let (text, work) = try await write(for: nil) { (try $0.stepText(effort), try $0.nextIndexWork()) }
+        if let text { return text }
+        guard let work else { return .nothing }
         let outcome = try await builder.perform(work)
         return try await write(for: nil) { try $0.ended(work, outcome) }
     }
