@@ -165,6 +165,13 @@ public final class ClassStore: Sendable {
             reader.health = health
             return reader
         }
+        let hasRenewed = StopFlag()
+        health.onDamagedIndex { [weak self] in
+            // Once: damage that returns at once has another cause.
+            guard let self, self.mayWrite, !hasRenewed.isRaised else { return }
+            hasRenewed.raise()
+            self.submit(for: nil, { try $0.renewIndexes() }, completion: { _ in })
+        }
         // A separate transaction, because the failed save is rolled back.
         shapes.whenOvergrown { [weak self] ids in
             self?.submit(

@@ -60,6 +60,17 @@ extension StoreTransaction {
         return .ready("text")
     }
 
+    /// Creates the text and geo indexes anew from the objects, after damage.
+    func renewIndexes() throws {
+        for info in schema.classes.values where !info.textFields.isEmpty || info.geoField != nil {
+            try GeoIndex.create(info, connection)
+            guard !info.textFields.isEmpty else { continue }
+            try writer.beginText(of: info)
+            schema.classes[info.name]?.textState = try TextIndex.state(of: info, connection)
+        }
+        try writer.advance(&schema)
+    }
+
     /// The oldest unfinished index: its number, its class's number, its progress, the last row to add, the class's name
     /// and the state. Removals come first.
     private func unfinished() throws -> SQLRow? {

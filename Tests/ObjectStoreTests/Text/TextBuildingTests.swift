@@ -112,4 +112,17 @@ import Testing
         #expect(try await last.store.read { try $0.rows(rows, []).first?.int(0) } == Int64(Self.count))
         last.store.stop()
     }
+
+    @Test(.sqliteOnly("The server's indexes are its own.")) func aDamagedIndexIsBuiltAnew() async throws {
+        let test = try await TextTests.shop()
+        let cream = Self.regex("cream")
+        #expect(try await test.names("Product", cream) == ["Cold Cream", "Rose Cream"])
+        _ = try await test.store.write { try $0.execute("UPDATE t1_data SET block = x'00' WHERE id > 10") }
+        await #expect(throws: (any Error).self) { _ = try await test.names("Product", cream) }
+        // The next job follows the one that renews the index.
+        try await test.create("Product", ["name": "Icecream"])
+        while try await test.store.stepIndexes() != .nothing {}
+        #expect(try await test.names("Product", cream) == ["Cold Cream", "Icecream", "Rose Cream"])
+        #expect(test.store.trouble == nil)
+    }
 }
