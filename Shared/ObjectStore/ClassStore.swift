@@ -278,10 +278,12 @@ public final class ClassStore: Sendable {
     }
 
     /// Reads one snapshot on a thread and a connection of its own, so that a read of minutes delays no client.
-    /// - Parameter limit: of the whole read.
-    /// - Throws: as `makeReader`; what `body` throws; `.timeout` (124) after the limit.
+    /// - Parameters:
+    ///   - limit: of the whole read.
+    ///   - logBytes: by which a file's log may grow meanwhile. While a snapshot is read, the log cannot restart.
+    /// - Throws: as `makeReader`; what `body` throws; `.timeout` (124) after the limits.
     public func readApart<T: Sendable>(
-        within limit: Duration, _ body: @escaping @Sendable (StoreReader) throws -> T
+        within limit: Duration, logBytes: Int = 512 << 20, _ body: @escaping @Sendable (StoreReader) throws -> T
     ) async throws -> T {
         // A simulation has one thread.
         if inline != nil { return try await read(for: nil, body) }
@@ -291,6 +293,11 @@ public final class ClassStore: Sendable {
                 let result = Result<T, any Error> {
                     let reader = try makeReader()
                     reader.timeLimit = limit
+                    if !isServed {
+                        let log = path + "-wal"
+                        let most = StoreFigures.bytes(of: log) + logBytes
+                        reader.connection.timeLimit.endsEarly = { StoreFigures.bytes(of: log) > most }
+                    }
                     return try reader.onOneSnapshot { try body(reader) }
                 }
                 continuation.resume(with: result)
