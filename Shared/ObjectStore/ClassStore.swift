@@ -165,6 +165,13 @@ public final class ClassStore: Sendable {
             reader.health = health
             return reader
         }
+        let hasRenewed = StopFlag()
+        health.onDamagedIndex { [weak self] in
+            // Once: damage that returns at once has another cause.
+            guard let self, self.mayWrite, !hasRenewed.isRaised else { return }
+            hasRenewed.raise()
+            self.submit(for: nil, { try $0.renewIndexes() }, completion: { _ in })
+        }
         // A separate transaction, because the failed save is rolled back.
         shapes.whenOvergrown { [weak self] ids in
             self?.submit(
@@ -271,10 +278,12 @@ public final class ClassStore: Sendable {
     }
 
     /// Reads one snapshot on a thread and a connection of its own, so that a read of minutes delays no client.
-    /// - Parameter limit: of the whole read.
-    /// - Throws: as `makeReader`; what `body` throws; `.timeout` (124) after the limit.
+    /// - Parameters:
+    ///   - limit: of the whole read.
+    ///   - logBytes: by which a file's log may grow meanwhile. While a snapshot is read, the log cannot restart.
+    /// - Throws: as `makeReader`; what `body` throws; `.timeout` (124) after the limits.
     public func readApart<T: Sendable>(
-        within limit: Duration, _ body: @escaping @Sendable (StoreReader) throws -> T
+        within limit: Duration, logBytes: Int = 512 << 20, _ body: @escaping @Sendable (StoreReader) throws -> T
     ) async throws -> T {
         // A simulation has one thread.
         if inline != nil { return try await read(for: nil, body) }
@@ -284,6 +293,11 @@ public final class ClassStore: Sendable {
                 let result = Result<T, any Error> {
                     let reader = try makeReader()
                     reader.timeLimit = limit
+                    if !isServed {
+                        let log = path + "-wal"
+                        let most = StoreFigures.bytes(of: log) + logBytes
+                        reader.connection.timeLimit.endsEarly = { StoreFigures.bytes(of: log) > most }
+                    }
                     return try reader.onOneSnapshot { try body(reader) }
                 }
                 continuation.resume(with: result)
@@ -365,7 +379,9 @@ public final class ClassStore: Sendable {
     /// - Throws: as `write`; `StoreError` when the server rejects the index.
     package func stepIndexes(_ effort: IndexEffort = IndexEffort()) async throws -> IndexStep {
         guard let builder else { return try await write(for: nil) { try $0.stepIndexes(effort) } }
-        guard let work = try await write(for: nil, { try $0.nextIndexWork() }) else { return .nothing }
+        let (text, work) = try await write(for: nil) { (try $0.stepText(effort), try $0.nextIndexWork()) }
+        if let text { return text }
+        guard let work else { return .nothing }
         let outcome = try await builder.perform(work)
         return try await write(for: nil) { try $0.ended(work, outcome) }
     }

@@ -10,19 +10,29 @@ import Testing
     @Test func aShapeIsLoggedOnceInTenSeconds() {
         var lines = SlowQueryLines()
         let start = 1000 * Self.second
-        #expect(lines.admit("a", at: start) == 0)
-        #expect(lines.admit("b", at: start) == 0)
-        for _ in 0..<5 { #expect(lines.admit("a", at: start + 9 * Self.second) == nil) }
-        #expect(lines.admit("a", at: start + 10 * Self.second) == 5)
-        #expect(lines.admit("b", at: start + 10 * Self.second) == 0)
+        #expect(lines.admit("a", from: "", at: start) == 0)
+        #expect(lines.admit("b", from: "", at: start) == 0)
+        for _ in 0..<5 { #expect(lines.admit("a", from: "", at: start + 9 * Self.second) == nil) }
+        #expect(lines.admit("a", from: "", at: start + 10 * Self.second) == 5)
+        #expect(lines.admit("b", from: "", at: start + 10 * Self.second) == 0)
     }
 
     @Test func ofManyShapesFewAreLogged() {
         var lines = SlowQueryLines()
         let start = 1000 * Self.second
-        let logged = (0..<1000).count { lines.admit("\($0)", at: start) != nil }
+        let logged = (0..<1000).count { lines.admit("\($0)", from: "", at: start) != nil }
         #expect(logged == 10)
-        #expect(lines.admit("0", at: start + 10 * Self.second) == 990)
+        #expect(lines.admit("0", from: "", at: start + 10 * Self.second) == 990)
+    }
+
+    @Test func aNetworkLeavesPlacesToOthers() {
+        var lines = SlowQueryLines()
+        let start = 1000 * Self.second
+        let logged = (0..<1000).count { lines.admit("\($0)", from: "cb007105", at: start) != nil }
+        #expect(logged == 5)
+        #expect(lines.admit("shop", from: "", at: start) == 995)
+        #expect(lines.admit("other", from: "cb007106", at: start) == 0)
+        #expect(lines.admit("a", from: "cb007105", at: start + 10 * Self.second) == 0)
     }
 
     @Test func aShapeHasALimitedLength() throws {

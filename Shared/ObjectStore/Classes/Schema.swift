@@ -18,6 +18,7 @@ struct ClassInfo: Sendable {
     var edits = ClassEdits()
     /// Fields with full-text search, in the order of the columns `c0`, `c1`, … of the text index.
     var textFields: [String]
+    var textState = TextIndex.State.missing
     /// The columns of each index, as written in the index. The writer's list may be incomplete.
     var indexes: [[String]] = ClassInfo.keys
     /// The automatic indexes, including the unwanted ones.
@@ -36,6 +37,9 @@ struct ClassInfo: Sendable {
         info.relationMembers = RelationMembers(fields)
         return info
     }
+
+    /// The column of a field in the text index; nil without an index that has all objects.
+    func textColumn(of field: String) -> Int? { textState == .complete ? textFields.firstIndex(of: field) : nil }
 
     var relationFields: [(name: String, target: String)] {
         fields.compactMap { name, type in
@@ -79,6 +83,7 @@ struct Schema: Sendable {
             }
             info.indexes += indexes["o\(info.id)"] ?? []
             info.automatic = automatic[info.id] ?? []
+            info.textState = try TextIndex.state(of: info, connection)
             schema.classes[info.name] = info.normalized
         }
         return schema

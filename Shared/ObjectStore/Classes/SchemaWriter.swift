@@ -99,11 +99,10 @@ struct SchemaWriter {
             : definition.permissions
         info.permissions.displayFields = definition.permissions.displayFields
         let changesText =
-            try info.textFields != definition.textFields || !TextIndex.isComplete(info, connection)
+            try info.textFields != definition.textFields || TextIndex.state(of: info, connection) == .missing
         if changesText {
-            try TextIndex.drop(info, connection)
             info.textFields = definition.textFields
-            try TextIndex.create(info, connection)
+            try beginText(of: info)
         }
         let changesIndexes = try updateIndexes(of: info, definition.indexes, unique: definition.uniqueIndexes)
         if stored == nil || changesText || changesIndexes || stored?.fields != info.fields
@@ -111,6 +110,12 @@ struct SchemaWriter {
         {
             try save(info, in: &schema)
         }
+    }
+
+    /// Creates the text index anew. `StoreTransaction.stepText` adds the stored objects.
+    func beginText(of info: ClassInfo) throws {
+        try TextIndex.begin(info, connection)
+        if try connection.rows("SELECT 1 FROM o\(info.id) LIMIT 1").isEmpty { try TextIndex.finish(info, connection) }
     }
 
     /// - Returns: whether the set of indexes changed.

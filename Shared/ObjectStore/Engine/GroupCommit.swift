@@ -162,7 +162,7 @@ final class GroupCommit {
                 return .overtaken(reason)
             }
             let trouble = StorageTrouble(error)
-            if transaction.hasOutright, writer.isInPlace, trouble == nil || trouble == .damaged {
+            if transaction.hasOutright, writer.isInPlace, [nil, .damaged, .index].contains(trouble) {
                 return .overtaken(.byOutright)
             }
             // `StorageHealth` logs trouble once.

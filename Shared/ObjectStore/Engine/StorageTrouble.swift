@@ -11,6 +11,8 @@ public enum StorageTrouble: String, Sendable {
     case forbidden = "A file has the wrong owner or permissions."
     /// Reads and writes of other pages still succeed, so a successful write proves no recovery.
     case damaged = "The database is damaged."
+    /// A text or geo index of SQLite, which the writer builds anew from the objects (`renewIndexes`).
+    case index = "An index is damaged."
     case away = "The database does not answer."
     case short = "The database is out of memory or connection slots."
     case stuck = "Writes wait for the database: for its disk, for a standby or for another program's lock."
@@ -27,6 +29,11 @@ public enum StorageTrouble: String, Sendable {
         guard let error = error as? StoreError else { return nil }
         if let trouble = Self.states[error.sqlState] ?? (error.sqlState.hasPrefix("08") ? .away : nil) {
             self = trouble
+            return
+        }
+        // SQLITE_CORRUPT_VTAB: FTS5 and R*Tree report damage of their own tables.
+        if error.resultCode == 267 {
+            self = .index
             return
         }
         switch error.resultCode & 0xFF {
@@ -50,6 +57,7 @@ public enum StorageTrouble: String, Sendable {
         case .readOnly: "dmesg names the reason; then: mount -o remount,rw $(findmnt -no TARGET -T \(folder))"
         case .forbidden: "chown -R \(getuid()) \(folder) && chmod -R u+rwX \(folder)"
         case .damaged: "scripts/restore --replace FOLDER"
+        case .index: "The writer builds it anew. If queries still fail after that: scripts/restore --replace FOLDER"
         case .away, .short, .stuck: "See the server's log and docs/guides/postgresql.md."
         }
     }
@@ -58,11 +66,13 @@ public enum StorageTrouble: String, Sendable {
 /// The health of a store's disk: whether the last write reached it. For a disk failure clients get
 /// `.serviceUnavailable` (2): nothing was stored, and a retry may succeed.
 package final class StorageHealth: Sendable {
-    private struct State {
+    private struct State: Equatable {
         /// The trouble that a successful write ends.
         var passing: StorageTrouble?
         /// Whether damage was found. A new process does not know of it.
         var isDamaged = false
+        /// Whether damage of an index was found.
+        var isIndexDamaged = false
 
         var trouble: StorageTrouble? { passing ?? (isDamaged ? .damaged : nil) }
     }
@@ -71,6 +81,7 @@ package final class StorageHealth: Sendable {
     private let logger: Logger
     private let state = Mutex(State())
     private let hearer = Mutex<(@Sendable () -> Void)?>(nil)
+    private let indexHearer = Mutex<(@Sendable () -> Void)?>(nil)
 
     /// - Parameter path: the database's name in the log.
     package init(path: String, logger: Logger) {
@@ -82,6 +93,9 @@ package final class StorageHealth: Sendable {
 
     /// - Parameter hearer: called when trouble begins, on the thread that detects it.
     package func onTrouble(_ hearer: @escaping @Sendable () -> Void) { self.hearer.withLock { $0 = hearer } }
+
+    /// - Parameter hearer: called for each use of a damaged index, on the thread that detects it.
+    func onDamagedIndex(_ hearer: @escaping @Sendable () -> Void) { indexHearer.withLock { $0 = hearer } }
 
     /// The error that the waiting client gets.
     func told(_ error: any Error) -> any Error {
@@ -95,17 +109,25 @@ package final class StorageHealth: Sendable {
     package func note(_ error: any Error) -> StorageTrouble? {
         guard let trouble = StorageTrouble(error) else { return nil }
         let isNew = state.withLock { state in
-            defer { if trouble == .damaged { state.isDamaged = true } else { state.passing = trouble } }
-            return trouble == .damaged ? !state.isDamaged : state.passing != trouble
+            let before = state
+            switch trouble {
+            case .damaged: state.isDamaged = true
+            case .index: state.isIndexDamaged = true
+            default: state.passing = trouble
+            }
+            return state != before
         }
+        if trouble == .index { indexHearer.withLock { $0 }?() }
         guard isNew else { return trouble }
         logger.error(
-            trouble == .damaged ? "The database is damaged." : "The service cannot write to its database.",
+            trouble == .damaged || trouble == .index
+                ? "\(trouble.rawValue)" : "The service cannot write to its database.",
             metadata: [
                 "store.trouble": "\(trouble.rawValue)", "store.path": "\(path)", "store.error": "\(error)",
                 "store.remedy": "\(trouble.remedy(for: path))",
             ])
-        hearer.withLock { $0 }?()
+        // Writes that do not use the index succeed.
+        if trouble != .index { hearer.withLock { $0 }?() }
         return trouble
     }
 

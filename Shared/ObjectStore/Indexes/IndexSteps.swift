@@ -34,8 +34,10 @@ package enum IndexStep: Sendable, Hashable {
 extension StoreTransaction {
     /// One step on the oldest unfinished index; removals come first.
     package func stepIndexes(_ effort: IndexEffort = IndexEffort()) throws -> IndexStep {
+        let text = try stepText(effort)
         let row = try unfinished()
-        (connection as? SQLiteConnection)?.log.copying.isBuildingIndex = row != nil
+        (connection as? SQLiteConnection)?.log.copying.isBuildingIndex = text != nil || row != nil
+        if let text { return text }
         guard let row else { return .nothing }
         let id = try row.int(0)
         if try row.text(5) == AutomaticIndex.State.dropping.rawValue { return try dropStep(id, effort) }
@@ -43,6 +45,30 @@ extension StoreTransaction {
             let index = info.automatic.first(where: { $0.id == id })
         else { throw ParseError.internalError }
         return try buildStep(index, of: info, after: row.int(2), through: row.int(3), effort)
+    }
+
+    /// One step on a text index that lacks objects; nil when there is none.
+    func stepText(_ effort: IndexEffort) throws -> IndexStep? {
+        guard var info = schema.classes.values.first(where: { $0.textState == .building }) else { return nil }
+        let rows = try TextIndex.extend(info, effort, connection)
+        guard rows == 0 else { return .rows(rows) }
+        try connection.requireExclusive()
+        try TextIndex.finish(info, connection)
+        info.textState = .complete
+        schema.classes[info.name] = info
+        try writer.advance(&schema)
+        return .ready("text")
+    }
+
+    /// Creates the text and geo indexes anew from the objects, after damage.
+    func renewIndexes() throws {
+        for info in schema.classes.values where !info.textFields.isEmpty || info.geoField != nil {
+            try GeoIndex.create(info, connection)
+            guard !info.textFields.isEmpty else { continue }
+            try writer.beginText(of: info)
+            schema.classes[info.name]?.textState = try TextIndex.state(of: info, connection)
+        }
+        try writer.advance(&schema)
     }
 
     /// The oldest unfinished index: its number, its class's number, its progress, the last row to add, the class's name

@@ -108,7 +108,7 @@ public final class StoreReader: ObjectReader {
             throw ParseError(.serviceUnavailable, "Other requests keep changing the same data. Try again.")
         } catch  where StorageTrouble(error) == .away {
             throw ParseError(.serviceUnavailable, "The database does not answer. Try again.")
-        } catch  where StorageTrouble(error) == .damaged {
+        } catch  where [.damaged, .index].contains(StorageTrouble(error)) {
             health?.note(error)
             throw error
         }

@@ -38,6 +38,8 @@ final class TimeLimit {
     private var processorStart: UInt64?
     private var isMeasuring = false
     private var nextLook: UInt64 = 0
+    /// Ends a call of minutes before its limit. Called once a second.
+    var endsEarly: (() -> Bool)?
     /// Nanoseconds spent waiting for a server during the work for one request.
     private(set) var waited: UInt64 = 0
     /// The monotonic time at which the account ends; 0 for none. An account covers work that checks the limit only
@@ -150,11 +152,11 @@ final class TimeLimit {
     private func look(_ now: UInt64) -> Bool {
         if callStartedAt == 0 { callStartedAt = now }
         let callEnd = callStartedAt &+ callLimit
-        if now >= callEnd {
+        if now >= callEnd || endsEarly?() == true {
             end = .call
             return true
         }
-        nextLook = callEnd
+        nextLook = endsEarly == nil ? callEnd : min(callEnd, now &+ 1_000_000_000)
         guard let allowance else { return false }
         var used: UInt64 = 0
         if isMeasuring {

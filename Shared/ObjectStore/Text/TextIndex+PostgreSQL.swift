@@ -9,43 +9,56 @@ extension TextIndex {
             + [(name: "terms", type: "tsvector", value: "array_to_tsvector(?::text[])")]
     }
 
-    static func hasWords(_ info: ClassInfo, _ connection: any StoreConnection) throws -> Bool {
-        try connection.indexColumns()["w\(info.id)"]?.first == columns(info).map(\.name)
+    /// Stands before the columns of an index that does not have all objects.
+    private static let building = "building"
+
+    static func wordState(_ info: ClassInfo, _ connection: any StoreConnection) throws -> State {
+        let listed = try connection.indexColumns()["w\(info.id)"]?.first ?? []
+        let columns = columns(info).map(\.name)
+        return listed == columns ? .complete : listed == [building] + columns ? .building : .missing
     }
 
     static func createWords(_ info: ClassInfo, _ connection: any StoreConnection) throws {
         let columns = columns(info)
-        // An interrupted start may have left the table.
-        try connection.executeOnce("DROP TABLE IF EXISTS w\(info.id)")
         let declared = columns.map { "\($0.name) \($0.type)" }.joined(separator: ", ")
         try connection.executeOnce("CREATE TABLE w\(info.id)(id bigint PRIMARY KEY, \(declared))")
         for column in columns {
             try connection.executeOnce(
                 "CREATE INDEX w\(info.id)\(column.name) ON w\(info.id) USING gin(\(column.name))")
         }
+        try noteWords(info, isComplete: false, connection)
     }
 
-    /// Lists the index as complete.
-    static func noteWords(_ info: ClassInfo, _ connection: any StoreConnection) throws {
+    /// Lists the index.
+    static func noteWords(_ info: ClassInfo, isComplete: Bool, _ connection: any StoreConnection) throws {
         guard let server = connection as? PostgreSQLStoreConnection else { return }
-        try server.note("w\(info.id)", of: "w\(info.id)", columns(info).map(\.name))
+        try server.forgetIndexes(of: "w\(info.id)")
+        try server.note(
+            "w\(info.id)", of: "w\(info.id)", (isComplete ? [] : [building]) + columns(info).map(\.name))
     }
 
-    /// - Parameter texts: the texts of the object's fields; nil for a deleted object.
+    /// - Parameters:
+    ///   - isNew: whether the object enters the index. A change of another one finds no row while the index is built.
+    ///   - texts: the texts of the object's fields; nil for a deleted object.
     static func updateWords(
-        _ info: ClassInfo, row: Int64, to texts: [SQLValue]?, _ connection: any StoreConnection
+        _ info: ClassInfo, row: Int64, isNew: Bool, to texts: [SQLValue]?, _ connection: any StoreConnection
     ) throws {
         guard let texts else { return try connection.execute("DELETE FROM w\(info.id) WHERE id = ?", [.int(row)]) }
         let columns = columns(info)
-        let changes = columns.map { "\($0.name) = excluded.\($0.name)" }.joined(separator: ", ")
         let words = texts.map { text in
             text.textValue.map { SQLValue.text(WordSearch.list(WordSearch.indexed($0))) } ?? .null
         }
         let terms = WordEnds.terms(of: texts.map(\.textValue), separator: "\",\"")
+        let values = words + [.text(terms.isEmpty ? "{}" : "{\"\(terms)\"}")]
+        guard isNew else {
+            let changes = columns.map { "\($0.name) = \($0.value)" }.joined(separator: ", ")
+            return try connection.execute("UPDATE w\(info.id) SET \(changes) WHERE id = ?", values + [.int(row)])
+        }
+        let changes = columns.map { "\($0.name) = excluded.\($0.name)" }.joined(separator: ", ")
         try connection.execute(
             """
             INSERT INTO w\(info.id)(id, \(columns.map(\.name).joined(separator: ", "))) \
             VALUES(?, \(columns.map(\.value).joined(separator: ", "))) ON CONFLICT(id) DO UPDATE SET \(changes)
-            """, [.int(row)] + words + [.text(terms.isEmpty ? "{}" : "{\"\(terms)\"}")])
+            """, [.int(row)] + values)
     }
 }

@@ -6,23 +6,49 @@ import ParseProtocol
 /// the text.
 ///
 /// In PostgreSQL there is only `w<id>`: it has each field's words in an array `c0`, `c1` …, and the ends of words in
-/// `terms`. A table listed in `storeIndexes` contains all objects.
+/// `terms`.
+///
+/// An index begins empty. New objects enter it at once, and `extend` adds the others, the newest first. So it has every
+/// object from its lowest row on and none before, and needs no other record of the progress.
 enum TextIndex {
-    /// Objects that are read per step when a class gets a text field.
-    private static let rowsMax: Int64 = 200
-
-    /// Whether the index has what this release searches.
-    static func isComplete(_ info: ClassInfo, _ connection: any StoreConnection) throws -> Bool {
-        guard !info.textFields.isEmpty else { return true }
-        guard connection.dialect == .sqlite else { return try hasWords(info, connection) }
-        let stored = try connection.rows("SELECT sql FROM sqlite_master WHERE name = ?", [.text("t\(info.id)")])
-        return try stored.first?.text(0).contains("fts5(terms") == true
+    enum State: Sendable {
+        /// There is none, or one of another release.
+        case missing
+        /// Searches read all objects meanwhile.
+        case building
+        case complete
     }
 
+    /// Objects that are read per step.
+    private static let rowsMax = 50
+
+    static func state(of info: ClassInfo, _ connection: any StoreConnection) throws -> State {
+        guard !info.textFields.isEmpty else { return .complete }
+        guard connection.dialect == .sqlite else { return try wordState(info, connection) }
+        let stored = try connection.rows("SELECT sql FROM sqlite_master WHERE name = ?", [.text("t\(info.id)")])
+        guard try stored.first?.text(0).contains("fts5(terms") == true else { return .missing }
+        let missing = try connection.rows("SELECT 1 FROM o\(info.id) WHERE \(isMissing(info, connection)) LIMIT 1")
+        return missing.isEmpty ? .complete : .building
+    }
+
+    /// The condition for an object's row that the index does not have.
+    private static func isMissing(_ info: ClassInfo, _ connection: any StoreConnection) -> String {
+        let table = connection.dialect == .sqlite ? "t\(info.id)_docsize" : "w\(info.id)"
+        return "id < coalesce((SELECT min(id) FROM \(table)), \(Int64.max))"
+    }
+
+    /// Creates the index with all objects.
     static func create(_ info: ClassInfo, _ connection: any StoreConnection) throws {
         guard !info.textFields.isEmpty else { return }
-        let values = try info.textFields.map { try info.dialect.value(FieldPath($0), as: .text, in: "doc") }
-            .joined(separator: ", ")
+        try begin(info, connection)
+        while try extend(info, IndexEffort(), connection) > 0 {}
+        try finish(info, connection)
+    }
+
+    /// Creates an empty index in place of the former one. It is complete at once if the class has no objects.
+    static func begin(_ info: ClassInfo, _ connection: any StoreConnection) throws {
+        try drop(info, connection)
+        guard !info.textFields.isEmpty else { return }
         if connection.dialect == .sqlite {
             let columns = wordColumns(info)
             // Candidates are checked, so the terms need no positions. The tokenizer splits as `WordEnds` does.
@@ -34,21 +60,35 @@ enum TextIndex {
         } else {
             try createWords(info, connection)
         }
-        var last: Int64 = 0
-        while true {
-            let rows = try connection.rows(
-                """
-                SELECT id, \(values) FROM o\(info.id) WHERE id > \(info.dialect.parameter("?1", as: .integer)) \
-                ORDER BY id LIMIT \(info.dialect.parameter("?2", as: .integer))
-                """, [.int(last), .int(rowsMax)])
-            for row in rows {
-                last = try row.int(0)
-                let texts = try info.textFields.indices.map { try row[$0 + 1] }
-                try change(info, row: last, from: nil, to: texts, connection)
-            }
-            if rows.count < Int(rowsMax) { break }
+    }
+
+    /// Adds objects that the index does not have.
+    /// - Returns: their number; 0 when the index has all.
+    static func extend(
+        _ info: ClassInfo, _ effort: IndexEffort, _ connection: any StoreConnection
+    ) throws -> Int {
+        let dialect = connection.dialect
+        let values = try info.textFields.map { try dialect.value(FieldPath($0), as: .text, in: "doc") }
+            .joined(separator: ", ")
+        let rows = try connection.rows(
+            """
+            SELECT id, \(values) FROM o\(info.id) WHERE \(isMissing(info, connection)) \
+            ORDER BY id DESC LIMIT \(dialect.parameter("?1", as: .integer))
+            """, [.int(Int64(min(effort.rowsMax, rowsMax)))])
+        let end = effort.clock() + effort.nanosecondsMax
+        var added = 0
+        for row in rows {
+            let texts = try info.textFields.indices.map { try row[$0 + 1] }
+            try change(info, row: row.int(0), from: nil, to: texts, connection)
+            added += 1
+            if effort.clock() >= end { break }
         }
-        try noteWords(info, connection)
+        return added
+    }
+
+    /// Lists the index as complete, where its rows do not show it.
+    static func finish(_ info: ClassInfo, _ connection: any StoreConnection) throws {
+        try noteWords(info, isComplete: true, connection)
     }
 
     static func drop(_ info: ClassInfo, _ connection: any StoreConnection) throws {
@@ -74,7 +114,10 @@ enum TextIndex {
     private static func change(
         _ info: ClassInfo, row: Int64, from old: [SQLValue]?, to new: [SQLValue]?, _ connection: any StoreConnection
     ) throws {
-        guard connection.dialect == .sqlite else { return try updateWords(info, row: row, to: new, connection) }
+        guard connection.dialect == .sqlite else {
+            return try updateWords(info, row: row, isNew: old == nil, to: new, connection)
+        }
+        if old != nil, try !has(row, of: info, connection) { return }
         let columns = wordColumns(info)
         let marks = Array(repeating: "?", count: info.textFields.count).joined(separator: ", ")
         func terms(_ texts: [SQLValue]) -> SQLValue { .text(WordEnds.terms(of: texts.map(\.textValue))) }
@@ -93,6 +136,11 @@ enum TextIndex {
             try connection.execute(
                 "INSERT INTO t\(info.id)(rowid, terms) VALUES(?, ?)", [.int(row), terms(new)])
         }
+    }
+
+    /// Whether the index has an object. While it is built, it lacks earlier ones.
+    private static func has(_ row: Int64, of info: ClassInfo, _ connection: any StoreConnection) throws -> Bool {
+        try !connection.rows("SELECT 1 FROM t\(info.id)_docsize WHERE id = ?", [.int(row)]).isEmpty
     }
 
     private static func wordColumns(_ info: ClassInfo) -> String {

@@ -27,7 +27,9 @@ final class SlowQueries: Sendable {
             guard time >= limit else { return }
             let shape = SlowQueryLines.text(query.outline.serializedText)
             let now = SystemClock.monotonic
-            guard let skipped = lines.withLock({ $0.admit("\(query.className) \(shape)", at: now) }) else { return }
+            let network = request.envelope.principal.network
+            let skipped = lines.withLock { $0.admit("\(query.className) \(shape)", from: network, at: now) }
+            guard let skipped else { return }
             let plan = try? reader.planWithoutValues(query, caller: caller)
             logger.notice(
                 "A query was slow.",
@@ -49,25 +51,31 @@ final class SlowQueries: Sendable {
 }
 
 /// Decides which slow queries are logged: in each span one of a shape, and few shapes. A client chooses the shapes, and
-/// its lines must not push others out of the log.
+/// its lines must not push others out of the log: a network gets half of the places.
 package struct SlowQueryLines {
     private static let nanoseconds: UInt64 = 10_000_000_000
     private static let shapesMax = 10
+    private static let shapesOfNetworkMax = 5
     private static let textMax = 2048
 
     private var start: UInt64 = 0
     private var shapes: Set<String> = []
+    /// The numbers of shapes by network.
+    private var taken: [String: Int] = [:]
     private var skipped = 0
 
     package init() {}
 
+    /// - Parameter network: `Principal.network`; empty for the shop's own queries.
     /// - Returns: the number of queries since the last line that were not logged; nil when this one is not logged.
-    package mutating func admit(_ shape: String, at now: UInt64) -> Int? {
-        if now >= start + Self.nanoseconds { (start, shapes) = (now, []) }
-        guard shapes.count < Self.shapesMax, shapes.insert(shape).inserted else {
+    package mutating func admit(_ shape: String, from network: String, at now: UInt64) -> Int? {
+        if now >= start + Self.nanoseconds { (start, shapes, taken) = (now, [], [:]) }
+        let places = network.isEmpty ? Self.shapesMax : Self.shapesOfNetworkMax
+        guard shapes.count < Self.shapesMax, taken[network, default: 0] < places, shapes.insert(shape).inserted else {
             skipped += 1
             return nil
         }
+        taken[network, default: 0] += 1
         defer { skipped = 0 }
         return skipped
     }

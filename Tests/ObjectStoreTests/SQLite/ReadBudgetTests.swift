@@ -57,6 +57,19 @@ import Testing
         #expect(failure?.code == .timeout)
     }
 
+    @Test(.sqliteOnly("A server keeps no log for a reader."), .timeLimit(.minutes(2)))
+    func aReadApartEndsBeforeTheLogFillsTheDisk() async throws {
+        let store = try await store()
+        let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+        // The log has grown by more than that at once.
+        let failure = await #expect(throws: ParseError.self) {
+            _ = try await store.store.readApart(within: .seconds(290), logBytes: -1) { reader in
+                try reader.rows(endless, []).count
+            }
+        }
+        #expect(failure?.code == .timeout)
+    }
+
     @Test func aReadThatTakesLongLeavesTheLane() async throws {
         let store = try await store()
         let reader = try store.store.makeReader()

@@ -21,9 +21,19 @@ import Testing
     @Test(arguments: [
         (Int32(13), StorageTrouble.full), (10, .failing), (14, .failing), (266, .failing), (8, .readOnly),
         (1032, .readOnly), (3, .forbidden), (11, .damaged), (26, .damaged),
+        (267, .index),
     ])
     func aFilesTroublePasses(code: Int32, trouble: StorageTrouble) {
         #expect(StorageTrouble(StoreError(resultCode: code, message: "")) == trouble)
+    }
+
+    @Test func aDamagedIndexLeavesTheServiceInUse() {
+        let health = StorageHealth(path: "shop.sqlite", logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let count = Mutex(0)
+        health.onTrouble { count.withLock { $0 += 1 } }
+        for _ in 0..<3 { #expect(health.note(StoreError(resultCode: 267, message: "")) == .index) }
+        #expect(health.trouble == nil)
+        #expect(count.withLock { $0 } == 0)
     }
 
     /// A client that reads a damaged page while the disk is full must not flood the log, nor must the recovery of the

@@ -55,7 +55,7 @@ extension ConditionCompiler {
         let text = info.dialect.value(path, as: .text, in: "o.doc")
         let score = "satchel_word_score(\(bind(.text(words.specification))),\(text))"
         textScore = score
-        guard let column = info.textFields.firstIndex(of: path.root) else {
+        guard let column = info.textColumn(of: path.root) else {
             return [ConditionPart(sql: "\(score) IS NOT NULL")]
         }
         // The index finds the candidates; the text decides where the search is more exact than the index.
@@ -70,7 +70,7 @@ extension ConditionCompiler {
     /// The search in PostgreSQL. The words of indexed fields are in `w<id>` without case and diacritics. For other
     /// fields and for sensitive searches, words are computed from the text.
     private mutating func searchText(_ search: WordSearch, _ path: FieldPath) throws -> [ConditionPart] {
-        let column = info.textFields.firstIndex(of: path.root)
+        let column = info.textColumn(of: path.root)
         let text = info.dialect.value(path, as: .text, in: "o.doc")
         var tokens = "satchel_words(\(text),\(search.isCaseSensitive),\(search.isDiacriticSensitive))"
         if let column, !search.isSensitive {

@@ -163,7 +163,7 @@ extension QuerySubject {
         switch kind {
         case .text:
             let test = info.dialect.matches(compiler.bind(regex), value)
-            if let field = info.textFields.firstIndex(of: path.root), !path.isDotted,
+            if let field = info.textColumn(of: path.root), !path.isDotted,
                 let literal = TextIndex.literal(of: pattern, options: options)
             {
                 compiler.note(TextSearch(info, field: field, literal: literal), of: test)
