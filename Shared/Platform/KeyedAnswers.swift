@@ -68,14 +68,8 @@ package enum KeyedAnswers {
     package static func state(_ message: BeginWrite, in reader: some ObjectReading) throws -> WriteState {
         let now = Timestamp.now.milliseconds
         let rows = try reader.rows(
-            """
-            SELECT busyUntil, isDone, answer FROM keyedAnswers
-            WHERE key = ? AND request = ? AND keptSince > ? AND keptSince <= ?
-            """,
-            [
-                .text(message.key), .text(message.request), .int(now - kept.milliseconds),
-                .int(now + kept.milliseconds),
-            ])
+            "SELECT busyUntil, isDone, answer FROM keyedAnswers WHERE key = ? AND request = ? AND keptSince > ?",
+            [.text(message.key), .text(message.request), .int(now - kept.milliseconds)])
         guard let row = rows.first else { return state(.unknown) }
         if try row.int("isDone") == 1 { return try answered(row) }
         return state(isBusy(try row.int("busyUntil"), at: now) ? .running : .unknown)
@@ -130,12 +124,9 @@ package enum KeyedAnswers {
     }
 
     private static func find(_ key: String, in transaction: StoreTransaction) throws -> SQLRow? {
-        // A row of the far future is of a clock that was wrong.
+        // A row of the future stays: a clock that is set back must not repeat a payment.
         try transaction.execute(
-            "DELETE FROM keyedAnswers WHERE key = ? AND (keptSince <= ? OR keptSince > ?)",
-            [
-                .text(key), .int(oldest(in: transaction)), .int(transaction.now.milliseconds + kept.milliseconds),
-            ])
+            "DELETE FROM keyedAnswers WHERE key = ? AND keptSince <= ?", [.text(key), .int(oldest(in: transaction))])
         return try transaction.rows(
             "SELECT request, seed, run, busyUntil, isDone, answer FROM keyedAnswers WHERE key = ?", [.text(key)]
         ).first
