@@ -11,6 +11,7 @@ struct PicturesController: Sendable {
 
     /// A picture in the catalog's line is made within this time.
     private static let timeout = Duration.seconds(20)
+    private static let retryPause = Duration.milliseconds(500)
 
     private typealias Picture = (file: FileReply, firstBytes: ByteBuffer)
 
@@ -46,7 +47,7 @@ struct PicturesController: Sendable {
             response.final = nil
             let context = CallContext(trace: request.requestId)
             response.stream = FilesController.stream(0..<size, firstBytes) { offset, length in
-                try await self.part(message, offset, length, principal, context)?.firstBytes
+                try await self.laterPart(message, offset, length, principal, context)
             }
         }
         response.headers = headers(name, file.contentType, etag)
@@ -74,6 +75,23 @@ struct PicturesController: Sendable {
             cache?.keep(.init(facts: picture.file, content: picture.firstBytes), for: missing)
         }
         return picture
+    }
+
+    /// A part of a picture that may have been evicted since its first bytes were read: the catalog makes it again, when
+    /// its line has a place.
+    private func laterPart(
+        _ message: PictureRequest, _ offset: Int, _ length: Int, _ principal: Principal, _ context: CallContext
+    ) async throws(ParseError) -> ByteBuffer? {
+        let end = ContinuousClock.now + Self.timeout
+        while true {
+            do throws(ParseError) {
+                return try await part(message, offset, length, principal, context)?.firstBytes
+            } catch {
+                guard error.code == .serviceUnavailable, ContinuousClock.now < end,
+                    (try? await Task.sleep(for: Self.retryPause)) != nil
+                else { throw error }
+            }
+        }
     }
 
     private func part(
