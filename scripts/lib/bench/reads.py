@@ -53,7 +53,7 @@ def own_account(turns):
             "username": "bench@customers.example", "email": "bench@customers.example", "password": "a-long-secret",
             "firstName": "Ada", "lastName": "Long", "city": "Springfield"}, master=False)
         size = len(suite.call_text("GET", "/users/me", master=False, session=user["sessionToken"]))
-        product = suite.call("POST", "/classes/Product", {"name": "Bench Serum", "active": True})
+        product = suite.call("POST", "/classes/Product", {"name": "Bench Serum", "unitPrice": 18, "priceUnit": "ea", "active": True})
         ours, theirs = suite.path("own-account.requests"), suite.path("own-account.object")
         load.write_requests(ours, load.gets(["/parse/users/me"]))
         load.write_requests(theirs, load.gets([f"/parse/classes/Product/{product['objectId']}"]))
