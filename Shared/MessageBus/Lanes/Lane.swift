@@ -95,6 +95,13 @@ private struct ClosureReplyPath: ReplyPath {
 public protocol LaneHandler: AnyObject {
     /// Handles a request, which must be answered by `ServiceRequest.reply` exactly once, now or later.
     func handle(_ request: ServiceRequest)
+    /// The lane has passed on all requests that it has received.
+    func batchEnded()
+}
+
+extension LaneHandler {
+    /// Does nothing, for a handler that has nothing left then.
+    public func batchEnded() {}
 }
 
 /// The thread-safe handle of a lane: passes work from other threads to the lane's thread, which `LaneDriver` runs.
@@ -363,7 +370,10 @@ final class LaneDriver: SocketDriver {
         !calls.isEmpty || leaving != nil || link.news?.isWaiting == true || faults?.isHolding == true
     }
 
-    func batchEnded() { link.set(underWay: unanswered + calls.count) }
+    func batchEnded() {
+        handler.batchEnded()
+        link.set(underWay: unanswered + calls.count)
+    }
 
     func tick() {
         watch.ticked()

@@ -115,31 +115,45 @@ public class ObjectReader: ObjectReading {
             try statement.bind(objectId, at: 5)
             guard try statement.step() else { throw ParseError.objectNotFound }
             if readsGeneration { lastGeneration = statement.int(2) }
-            let selection = try selection(info, keys: keys, excludeKeys: excludeKeys, caller)
-            let sharing = ResponseSharing(of: info, to: caller, [.get]) { statement.int(1) != 0 }
-            let document = statement.bytes(0)
-            if selection.isEverything { return ReadObject(body: Array(document), sharing: sharing) }
-            var output: [UInt8] = []
-            selection.append(document, objectId: objectId, to: &output)
-            return ReadObject(body: output, sharing: sharing)
+            return try object(
+                in: statement, info, objectId, keys: keys, excludeKeys: excludeKeys, caller: caller)
         }
+    }
+
+    /// The object in the current row of a statement for one object.
+    func object(
+        in statement: any StoreStatement, _ info: ClassInfo, _ objectId: String, keys: [String],
+        excludeKeys: [String], caller: Caller
+    ) throws -> ReadObject {
+        let selection = try selection(info, keys: keys, excludeKeys: excludeKeys, caller)
+        let sharing = ResponseSharing(of: info, to: caller, [.get]) { statement.int(1) != 0 }
+        let document = statement.bytes(0)
+        if selection.isEverything { return ReadObject(body: Array(document), sharing: sharing) }
+        var output: [UInt8] = []
+        selection.append(document, objectId: objectId, to: &output)
+        return ReadObject(body: output, sharing: sharing)
     }
 
     func singleStatement(
         _ info: ClassInfo, _ decision: ClassPermissions.Decision, _ caller: Caller, readsGeneration: Bool = false
     ) throws -> any StoreStatement {
-        let key = SingleKey(classId: info.id, kind: CallerKind(caller), readsGeneration: readsGeneration)
-        if decision == .allowed, let statement = singles[key] {
-            try caller.bind(to: statement)
-            return statement
-        }
+        let statement = try unboundStatement(info, decision, CallerKind(caller), readsGeneration: readsGeneration)
+        try caller.bind(to: statement)
+        return statement
+    }
+
+    /// The statement for one object (parameter 5), to which the caller is not bound yet.
+    func unboundStatement(
+        _ info: ClassInfo, _ decision: ClassPermissions.Decision, _ kind: CallerKind, readsGeneration: Bool
+    ) throws -> any StoreStatement {
+        let key = SingleKey(classId: info.id, kind: kind, readsGeneration: readsGeneration)
+        if decision == .allowed, let statement = singles[key] { return statement }
         let generation = readsGeneration ? ", (SELECT generation FROM storeState)" : ""
         var sql = "SELECT o.doc, o.publicRead\(generation) FROM o\(info.id) o WHERE o.objectId=?5"
-        if let readable = key.kind.condition(.read, of: info) { sql += " AND \(readable)" }
+        if let readable = kind.condition(.read, of: info) { sql += " AND \(readable)" }
         if case .whereUserIs(let fields) = decision { sql += " AND \(try CompiledQuery.userIs(in: fields, info))" }
         let statement = try connection.statement(sql)
         if decision == .allowed { singles[key] = statement }
-        try caller.bind(to: statement)
         return statement
     }
 

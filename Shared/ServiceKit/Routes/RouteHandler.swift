@@ -16,6 +16,23 @@ package final class RouteHandler: LaneHandler {
     private let batch: ReplyBatch
     private let seal: ReplySeal?
     private var credit = LaneCredit()
+    private let sendsReads: Bool
+    /// Reads that were sent and not taken yet, in the order of their requests.
+    private var sent: [Sent] = []
+    /// Nanoseconds that sending them took.
+    private var sendingTime: UInt64 = 0
+
+    private struct Sent {
+        let request: ServiceRequest
+        let read: SentRead
+        let answer: @Sendable (ReadObject) throws -> BusReply
+        let alone: ServiceRoutes.Read
+    }
+
+    /// Limit of sent reads. One round trip for so many costs little more than the reads themselves.
+    private static let sentMax = 32
+    /// The longest wait for their answers. Those that have none by then run alone.
+    private static let sentLimit = Duration.milliseconds(100)
 
     /// Processor time for which a lane tries a read; it may take up to twice that. A shop's page takes a tenth of it.
     private static let slice = Duration.milliseconds(5)
@@ -27,6 +44,7 @@ package final class RouteHandler: LaneHandler {
         self.routes = routes.routes
         store = routes.host.store
         self.reader = reader
+        sendsReads = reader.sendsReads
         self.load = load
         logger = routes.host.logger
         batch = routes.host.replies
@@ -39,6 +57,8 @@ package final class RouteHandler: LaneHandler {
         switch route {
         case .read(let body):
             read(request, body)
+        case .sentRead(let send, let answer, let alone):
+            self.send(request, send, answer: answer, alone: alone)
         case .readOnStoreThread(let body):
             passToReaders(request, body, used: 0, isCostly: false)
         case .write(let keyed, let work):
@@ -74,6 +94,7 @@ package final class RouteHandler: LaneHandler {
 
     /// Tries a read on the lane for a slice. If it takes longer, the store's readers start it again.
     private func read(_ request: ServiceRequest, _ body: @escaping ServiceRoutes.Read) {
+        takeSent()
         let start = Self.now
         let outcome: Result<BusReply, BusFailure>
         do {
@@ -87,6 +108,38 @@ package final class RouteHandler: LaneHandler {
         // Wall time is cheap to read, and close to the processor time for such a short read.
         request.reply(outcome, used: Int64((Self.now - start) / 1000))
     }
+
+    /// Sends a read to the server. The lane takes its answer when no further request is at hand.
+    private func send(
+        _ request: ServiceRequest, _ send: ServiceRoutes.Sending,
+        answer: @escaping @Sendable (ReadObject) throws -> BusReply, alone: @escaping ServiceRoutes.Read
+    ) {
+        let start = Self.now
+        guard sendsReads, let read = try? send(request, reader) else { return self.read(request, alone) }
+        sent.append(Sent(request: request, read: read, answer: answer, alone: alone))
+        sendingTime += Self.now - start
+        if sent.count >= Self.sentMax { takeSent() }
+    }
+
+    /// Answers the sent reads. Each of them is charged an equal part of the time.
+    private func takeSent() {
+        guard !sent.isEmpty else { return }
+        let start = Self.now
+        let reads = sent
+        sent = []
+        let objects = reader.take(reads.map(\.read), within: Self.sentLimit)
+        let used = Int64((sendingTime + Self.now - start) / 1000) / Int64(reads.count)
+        sendingTime = 0
+        for (sent, object) in zip(reads, objects) {
+            if let object, let reply = try? sent.answer(object) {
+                sent.request.reply(.success(reply), used: used)
+            } else {
+                read(sent.request, sent.alone)
+            }
+        }
+    }
+
+    package func batchEnded() { takeSent() }
 
     /// Nil when the read takes longer than a slice.
     private func attempt<Found>(
@@ -105,6 +158,7 @@ package final class RouteHandler: LaneHandler {
         _ request: ServiceRequest, _ body: ServiceRoutes.Attempt,
         otherwise: @escaping @Sendable (ServiceRequest) async throws -> BusReply
     ) {
+        takeSent()
         let start = Self.now
         do {
             let found = try attempt(request, at: start) { try body(request, reader) } ?? nil
@@ -167,6 +221,7 @@ package final class RouteHandler: LaneHandler {
 
     /// Tries the first read of a task on the lane. If it takes longer than a slice, the task starts it again.
     private func startReading(_ request: ServiceRequest, _ begin: @escaping ServiceRoutes.FirstStep) {
+        takeSent()
         let start = Self.now
         do {
             let isSmall = request.documents.allSatisfy { $0.count <= Self.firstStepBytesMax }
