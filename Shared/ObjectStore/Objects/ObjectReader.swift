@@ -65,6 +65,19 @@ public class ObjectReader: ObjectReading {
     ///   stores it in `lastGeneration` if there is a row.
     func readingOnce<T>(_ body: (_ readsGeneration: Bool) throws -> T) throws -> T { try reading { try body(false) } }
 
+    /// Runs a statement of `readingOnce` whose rows do not have the schema's number, together with one that reads it.
+    /// That one reads a later snapshot: if the number is still the known one, the rows are of the known schema.
+    /// `takeGeneration` follows the first step.
+    func sendWithGeneration(_ statement: any StoreStatement) throws {
+        guard let server = connection as? PostgreSQLStoreConnection else { return }
+        try (statement as? PostgreSQLStoreStatement)?.send()
+        try server.sendGeneration()
+    }
+
+    func takeGeneration() throws {
+        lastGeneration = try (connection as? PostgreSQLStoreConnection)?.sentGeneration()
+    }
+
     /// Whether the database has the class.
     public func hasClass(_ name: String) -> Bool { schema.classes[name] != nil }
 
@@ -217,6 +230,10 @@ public class ObjectReader: ObjectReading {
     /// The rows of a SELECT on the service's own tables; `arguments` are bound to `?`.
     /// - Throws: `StoreError`.
     public func rows(_ sql: String, _ arguments: [SQLValue]) throws -> [SQLRow] {
-        try reading { try connection.rows(sql, arguments) }
+        try readingOnce { readsGeneration in
+            let rows = try connection.rows(sql, arguments) { if readsGeneration { try sendWithGeneration($0) } }
+            if readsGeneration { try takeGeneration() }
+            return rows
+        }
     }
 }

@@ -91,9 +91,30 @@ import Testing
         #expect(try reader.taken(id) == true)
     }
 
+    /// A page and its check of the schema are one round trip, also after a change of the schema and without rows.
+    @Test func pagesFollowTheSchema() async throws {
+        let test = try await TestStore()
+        let id = try await test.create("T", ["n": 1])
+        let reader = Held(value: try test.store.makeReader())
+        #expect(try reader.count(["n": 1]) == 1)
+        try await test.update("T", id, ["added": 2])
+        #expect(try reader.count(["added": 2]) == 1)
+        #expect(try reader.count(["added": 3]) == 0)
+        // The table is gone with its class.
+        try await test.delete("T", id)
+        try await test.store.write { try $0.dropClass("T") }
+        #expect(try reader.count(["added": 2]) == 0)
+        try await test.create("T", ["added": 2])
+        #expect(try reader.count(["added": 2]) == 1)
+    }
+
     /// A reader that one task uses at a time.
     private struct Held: @unchecked Sendable {
         let value: StoreReader
+
+        func count(_ condition: JSON) throws -> Int {
+            try value.find(Query(className: "T", where: condition.serialized), caller: .master).rows
+        }
 
         /// Whether a sent read has an answer.
         func taken(_ id: String) throws -> Bool? {
