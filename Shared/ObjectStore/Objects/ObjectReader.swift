@@ -205,18 +205,14 @@ public class ObjectReader: ObjectReading {
             var bytes = 0
             let statement = try singleStatement(info, decision, caller)
             defer { statement.reset() }
-            for id in ids {
-                try statement.bind(id, at: 5)
-                if try statement.step() {
-                    var document: [UInt8] = []
-                    selection.append(statement.bytes(0), objectId: id, to: &document)
-                    bytes += document.count
-                    guard bytes <= ObjectReader.answerBytesMax else { throw ObjectReader.answerTooLarge }
-                    guard bytes <= bytesMax ?? bytes else { throw ResponseTooBig(bytes: bytes, rows: found.count + 1) }
-                    if document.count >= 4096 { try connection.timeLimit.check() }
-                    found.append((id, document))
-                }
-                statement.reset()
+            try forEachFound(by: statement, ids, caller) { id, statement in
+                var document: [UInt8] = []
+                selection.append(statement.bytes(0), objectId: id, to: &document)
+                bytes += document.count
+                guard bytes <= ObjectReader.answerBytesMax else { throw ObjectReader.answerTooLarge }
+                guard bytes <= bytesMax ?? bytes else { throw ResponseTooBig(bytes: bytes, rows: found.count + 1) }
+                if document.count >= 4096 { try connection.timeLimit.check() }
+                found.append((id, document))
             }
             return found
         }

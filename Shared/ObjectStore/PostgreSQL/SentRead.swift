@@ -54,3 +54,41 @@ extension StoreReader {
             caller: sent.caller)
     }
 }
+
+extension ObjectReader {
+    /// Limit of the statements of one `fetch` that are sent together, because the reader keeps all of their rows.
+    private static let sentMax = 32
+
+    /// Runs a statement for one object for each id, and calls `body` with each row. A server gets several together.
+    /// - Parameter statement: with the caller bound.
+    func forEachFound(
+        by statement: any StoreStatement, _ ids: [String], _ caller: Caller,
+        _ body: (_ id: String, any StoreStatement) throws -> Void
+    ) throws {
+        guard let original = statement as? PostgreSQLStoreStatement, ids.count > 1 else {
+            for id in ids {
+                try statement.bind(id, at: 5)
+                if try statement.step() { try body(id, statement) }
+                statement.reset()
+            }
+            return
+        }
+        var rest = ids[...]
+        while !rest.isEmpty {
+            let sent = rest.prefix(Self.sentMax)
+            rest = rest.dropFirst(sent.count)
+            var twins: [PostgreSQLStoreStatement] = []
+            defer { for twin in twins { original.takeBack(twin) } }
+            for id in sent {
+                let twin = try original.twin()
+                twins.append(twin)
+                try caller.bind(to: twin)
+                try twin.bind(id, at: 5)
+                try twin.send()
+            }
+            for (id, twin) in zip(sent, twins) {
+                if try twin.step() { try body(id, twin) }
+            }
+        }
+    }
+}

@@ -91,6 +91,19 @@ import Testing
         #expect(try reader.taken(id) == true)
     }
 
+    /// Missing, closed and repeated ones among them.
+    @Test func manyAreFetchedInTheirOrder() async throws {
+        let test = try await TestStore()
+        var ids: [String] = []
+        for n in 0..<70 { ids.append(try await test.create("T", ["n": .int(Int64(n))])) }
+        let closed = try await test.create("T", ["n": 100, "ACL": ["bobbobbobb": ["read": true]]])
+        let wanted = [closed, "missing"] + ids + [ids[3]]
+        let found = try await test.store.read { reader in
+            try reader.fetch("T", ids: wanted, keys: [], caller: ann).map(\.objectId)
+        }
+        #expect(found == ids + [ids[3]])
+    }
+
     /// A page and its check of the schema are one round trip, also after a change of the schema and without rows.
     @Test func pagesFollowTheSchema() async throws {
         let test = try await TestStore()
