@@ -175,7 +175,8 @@ final class PostgreSQLStoreConnection: StoreConnection {
         return error
     }
 
-    private static func isOver(_ error: any Error) -> Bool {
+    /// Whether the time of a read is over.
+    static func isOver(_ error: any Error) -> Bool {
         error is ReadOverrun || (error as? ParseError)?.code == .timeout
     }
 
