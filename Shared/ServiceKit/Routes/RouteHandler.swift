@@ -133,8 +133,11 @@ package final class RouteHandler: LaneHandler {
         for (sent, object) in zip(reads, objects) {
             if let object, let reply = try? sent.answer(object) {
                 sent.request.reply(.success(reply), used: used)
-            } else {
+            } else if Duration.nanoseconds(Int64(Self.now - start)) < Self.sentLimit {
                 read(sent.request, sent.alone)
+            } else {
+                // The lane must not be silent while the server hangs.
+                passToReaders(sent.request, sent.alone, used: 0, isCostly: false)
             }
         }
     }
