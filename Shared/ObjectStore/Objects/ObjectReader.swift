@@ -65,8 +65,8 @@ public class ObjectReader: ObjectReading {
     ///   stores it in `lastGeneration` if there is a row.
     func readingOnce<T>(_ body: (_ readsGeneration: Bool) throws -> T) throws -> T { try reading { try body(false) } }
 
-    /// Runs a statement of `readingOnce` whose rows do not have the schema's number, together with one that reads it.
-    /// That one reads a later snapshot: if the number is still the known one, the rows are of the known schema.
+    /// Runs a statement of `readingOnce` whose rows do not have the schema's number, and reads the number in the same
+    /// round trip from a later snapshot: if it is still the known number, the rows are of the known schema.
     /// `takeGeneration` follows the first step.
     func sendWithGeneration(_ statement: any StoreStatement) throws {
         guard let server = connection as? PostgreSQLStoreConnection else { return }

@@ -29,9 +29,9 @@ package final class RouteHandler: LaneHandler {
         let alone: ServiceRoutes.Read
     }
 
-    /// Limit of sent reads. One round trip for so many costs little more than the reads themselves.
+    /// Limit of sent reads. A round trip for this number costs little more than the reads themselves.
     private static let sentMax = 32
-    /// The longest wait for their answers. Those that have none by then run alone.
+    /// The longest wait for their answers. A read without one by then runs alone.
     private static let sentLimit = Duration.milliseconds(100)
 
     /// Processor time for which a lane tries a read; it may take up to twice that. A shop's page takes a tenth of it.
