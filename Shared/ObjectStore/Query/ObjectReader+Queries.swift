@@ -62,7 +62,7 @@ extension ObjectReader {
         body.append(UInt8(ascii: "]"))
         var isShareable = found.isShareable
         if query.wantsCount {
-            let counted = try counted(query, caller)
+            let counted = try counted(query, caller, readsGeneration)
             body.append(contentsOf: #","count":\#(counted.count)"#.utf8)
             isShareable = isShareable && counted.isShareable
         }
@@ -102,15 +102,20 @@ extension ObjectReader {
     /// The number of matches, ignoring limit and skip.
     public func count(_ query: Query, caller: Caller) throws -> Int {
         try reading {
-            return try counted(query, caller).count
+            return try counted(query, caller, false).count
         }
     }
 
-    private func counted(_ query: Query, _ caller: Caller) throws -> (count: Int, isShareable: Bool) {
+    private func counted(
+        _ query: Query, _ caller: Caller, _ readsGeneration: Bool
+    ) throws -> (count: Int, isShareable: Bool) {
         guard let compiled = try compiled(query, .count, nil, caller) else { return (0, false) }
         let statement = try compiled.prepared(compiled.countSQL, connection, caller)
         defer { end(statement, of: compiled.countShape, caller) }
-        return (try statement.step() ? Int(statement.int(0)) : 0, compiled.isShareable)
+        if readsGeneration { try sendWithGeneration(statement) }
+        let count = try statement.step() ? Int(statement.int(0)) : 0
+        if readsGeneration { try takeGeneration() }
+        return (count, compiled.isShareable)
     }
 
     /// The callers that can share the response to a query whose result depends only on its text, its class and read
@@ -308,9 +313,9 @@ extension Query {
         }
     }
 
-    /// Whether its rows are found by one statement; others need one snapshot.
+    /// Whether its rows, or only their count, are found by one statement; others need one snapshot.
     fileprivate var hasOneStatement: Bool {
-        guard after == nil, !wantsCount, case .text(let text) = condition else { return false }
+        guard after == nil, !wantsCount || limit <= 0, case .text(let text) = condition else { return false }
         return !text.contains(UInt8(ascii: "$")) || !text.contains(text: "$relatedTo")
     }
 

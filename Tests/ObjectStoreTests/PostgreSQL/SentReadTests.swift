@@ -125,8 +125,14 @@ import Testing
     private struct Held: @unchecked Sendable {
         let value: StoreReader
 
+        /// The number of objects in a page, which is also that of a query for the count alone.
         func count(_ condition: JSON) throws -> Int {
-            try value.find(Query(className: "T", where: condition.serialized), caller: .master).rows
+            var query = Query(className: "T", where: condition.serialized)
+            let rows = try value.find(query, caller: .master).rows
+            (query.limit, query.wantsCount) = (0, true)
+            let body = try JSON(parsing: value.find(query, caller: .master).body)
+            #expect(body["count"]?.intValue == Int64(rows))
+            return rows
         }
 
         /// Whether a sent read has an answer.
