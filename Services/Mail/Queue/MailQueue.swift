@@ -180,7 +180,7 @@ package struct MailQueue: Sendable {
     }
 
     func record(_ id: Int64, _ step: RetrySchedule.Step) async throws {
-        try await store.write(for: nil) { transaction in
+        try await store.write(for: nil, seldomFails: true) { transaction in
             let now = transaction.now
             func set(_ change: String, _ values: [SQLValue]) throws {
                 let count = try transaction.execute(

@@ -38,10 +38,11 @@ final class SQLiteConnection: StoreConnection {
     /// Limit of a value's or row's bytes, 64 MiB: twice the largest response. SQLite's own limit is 1 GB.
     static let valueBytesMax: Int32 = 67_108_864
 
-    /// Limit of the bytes of a savepoint's pages in memory: 30 pages, more than a checkout changes. SQLite's default is
-    /// 64 KiB. Beyond the limit, all savepoint pages of that commit go to a temporary file, with two system calls per
-    /// page and savepoint. SQLite first writes the pages in memory to that file in one piece, and its unixWrite accepts
-    /// less than 128 KiB: with a higher limit it reports a full disk.
+    /// Limit of the bytes of a savepoint's pages in memory: 30 pages. SQLite's default is 64 KiB. Beyond the limit, all
+    /// savepoint pages of that commit go to a temporary file, with two system calls per page and savepoint. A placed
+    /// order changes more pages, so its job has no savepoint at first (`seldomFails`). SQLite first writes the pages in
+    /// memory to that file in one piece, and its unixWrite accepts less than 128 KiB: with a higher limit it reports a
+    /// full disk.
     private static let savepointBytesMax: Int32 = 126_976
 
     /// Set before the first connection of the process (https://www.sqlite.org/c3ref/config.html). SQLite refuses it if
