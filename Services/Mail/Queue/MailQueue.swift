@@ -190,11 +190,11 @@ package struct MailQueue: Sendable {
             }
             switch step {
             case .sent:
-                let row = try transaction.rows("SELECT template, model FROM mails WHERE id = ?", [.int(id)]).first
-                let content = try row.map { try MailComposer.withoutSecret($0.blob("model"), $0.text("template")) }
-                try set(
-                    "state = 'sent', attempts = attempts + 1, sentAt = ?, dueAt = ?, problem = NULL, model = ?",
-                    [.int(now.milliseconds), .int(now.milliseconds), .blob(content ?? [])])
+                let content = try Self.withoutSecret(id, in: transaction)
+                var values: [SQLValue] = [.int(now.milliseconds), .int(now.milliseconds)]
+                if let content { values.append(.blob(content)) }
+                let change = "state = 'sent', attempts = attempts + 1, sentAt = ?, dueAt = ?, problem = NULL"
+                try set(content == nil ? change : "\(change), model = ?", values)
             case .again(let pause, let problem):
                 try set(
                     "attempts = attempts + 1, dueAt = ?, problem = ?",
@@ -214,6 +214,16 @@ package struct MailQueue: Sendable {
                     [.int(now.milliseconds), .text("The address is on the suppression list.")])
             }
         }
+    }
+
+    /// The mail's model without its secret; nil for a template without secrets.
+    private static func withoutSecret(_ id: Int64, in transaction: StoreTransaction) throws -> [UInt8]? {
+        let found = try transaction.rows("SELECT template FROM mails WHERE id = ?", [.int(id)]).first
+        guard let template = try found?.text("template"), MailTemplates.kinds[template]?.hasSecret == true else {
+            return nil
+        }
+        return try transaction.rows("SELECT model FROM mails WHERE id = ?", [.int(id)]).first
+            .map { try MailComposer.withoutSecret($0.blob("model"), template) }
     }
 
     /// How long the content of a mail is kept, so that an operator can see and retry it.
