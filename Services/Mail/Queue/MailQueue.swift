@@ -55,6 +55,14 @@ package struct MailQueue: Sendable {
         return verdict
     }
 
+    /// What the table has for the sender.
+    package struct Due: Sendable {
+        /// The mails to send now.
+        package let mails: [QueuedMail]
+        /// Whether mails with attempts wait; true also where it is unknown.
+        let hasTried: Bool
+    }
+
     /// Mails to send now: mails without attempts first, oldest first.
     ///
     /// With several sending processes, claims the mails for this process. If a claim expires while this process still
@@ -67,18 +75,18 @@ package struct MailQueue: Sendable {
     ///   - domains: domains whose mails are left out.
     package func due(
         fresh freshMax: Int, retries: Int, underWay: [Int64], without domains: [String] = []
-    ) async throws -> [QueuedMail] {
+    ) async throws -> Due {
         let others = Self.others(than: domains)
         if let claimedFor {
             let fresh = try await claim("attempts = 0", others, orderedBy: "id", limit: freshMax, for: claimedFor)
             do {
-                return fresh
-                    + (try await claim(
-                        "attempts > 0", others, orderedBy: "dueAt", limit: min(retries, freshMax - fresh.count),
-                        for: claimedFor))
+                let tried = try await claim(
+                    "attempts > 0", others, orderedBy: "dueAt", limit: min(retries, freshMax - fresh.count),
+                    for: claimedFor)
+                return Due(mails: fresh + tried, hasTried: true)
             } catch  where !fresh.isEmpty {
                 // The fresh mails are already claimed; the retries are tried again soon.
-                return fresh
+                return Due(mails: fresh, hasTried: true)
             }
         }
         let left = SQLValue.text(JSON.array(underWay.map(JSON.int)).serializedText)
@@ -94,10 +102,16 @@ package struct MailQueue: Sendable {
                 ).map(QueuedMail.init)
             }
             let fresh = try mails(by: "mailsFresh", "attempts = 0 ORDER BY id", [.int(Int64(freshMax))])
+            let tried = try reader.rows(
+                """
+                SELECT 1 AS found FROM mails\(reader.dialect.using(index: "mailsTried"))
+                WHERE state = 'queued' AND attempts > 0 LIMIT 1
+                """)
+            guard !tried.isEmpty else { return Due(mails: fresh, hasTried: false) }
             let retries = try mails(
                 by: "mailsTried", "attempts > 0 AND dueAt <= ? ORDER BY dueAt",
                 [.int(Timestamp.now.milliseconds), .int(Int64(retries))])
-            return fresh + retries
+            return Due(mails: fresh + retries, hasTried: true)
         }
     }
 
