@@ -50,6 +50,9 @@ final class SQLiteConnection: StoreConnection {
     private static let savepointsAreSettled: Bool =
         satchel_keep_savepoints_in_memory(savepointBytesMax) == SQLITE_OK
 
+    /// Set after `savepointsAreSettled`, which must be the first call of SQLite.
+    private static let logsAreJoined: Bool = satchel_join_logs() == SQLITE_OK
+
     /// The path of a database in memory.
     static let inMemory = ":memory:"
 
@@ -57,6 +60,7 @@ final class SQLiteConnection: StoreConnection {
     /// - Throws: `StoreError`, also for a file that is not a database.
     init(path: String, writing synchronous: Synchronous?) throws {
         _ = SQLiteConnection.savepointsAreSettled
+        _ = SQLiteConnection.logsAreJoined
         handle = try SQLiteConnection.open(path, isWriting: synchronous != nil)
         sqlite3_extended_result_codes(handle, 1)
         sqlite3_busy_timeout(handle, SQLiteConnection.busyMilliseconds)
@@ -169,6 +173,13 @@ final class SQLiteConnection: StoreConnection {
     func beginReading() throws { try execute("BEGIN") }
 
     func beginWriting() throws { try execute("BEGIN IMMEDIATE") }
+
+    /// Commits with few, large writes to the log (`log.h`).
+    func commit() throws {
+        satchel_join_log_writes(handle, 1)
+        defer { satchel_join_log_writes(handle, 0) }
+        try execute("COMMIT")
+    }
 
     /// Calls of Satchel's SQL functions since the connection was opened.
     var functionCalls: Int { timeLimit.functionCalls }
