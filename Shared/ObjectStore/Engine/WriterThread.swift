@@ -3,7 +3,7 @@ import Logging
 import ParseProtocol
 
 /// The one thread of this process that writes. It acquires the right to write, opens the writing connection and then
-/// commits waiting jobs in groups. Each job that could fail halfway has a savepoint; a group has one commit and so one
+/// commits waiting jobs in groups. Each job that may fail halfway has a savepoint; a group has one commit and so one
 /// fsync. `WriteQueue` decides which jobs form the next group; `StoreWriter` contains the engine-specific part of a
 /// commit.
 final class WriterThread: @unchecked Sendable {
@@ -15,12 +15,16 @@ final class WriterThread: @unchecked Sendable {
         /// Whether the job can fail only before its first change (`StoreTransaction.atOnce`), so that it needs no
         /// savepoint.
         var changesAtOnce: (StoreTransaction) -> Bool = { _ in false }
+        /// Whether the job gets a savepoint only when its group runs again after a failure.
+        var seldomFails = false
 
         /// - Parameter isCarefully: a failure of this job must not harm another job.
         func perform(in transaction: StoreTransaction, isCarefully: Bool) throws {
             if changesAtOnce(transaction) {
                 try isCarefully
                     ? transaction.atOnce { try run(transaction) } : transaction.outright { try run(transaction) }
+            } else if seldomFails, !isCarefully {
+                try transaction.unguarded { try run(transaction) }
             } else {
                 try transaction.nested { try run(transaction) }
             }

@@ -200,10 +200,11 @@ package final class RouteHandler: LaneHandler {
         // The client may repeat the request when its data no longer show that it was carried out.
         let hasClientKey = request.hasClientKey
         let keyed = keyed || hasClientKey
+        let isDelivery = request.envelope.idempotencyKey.hasPrefix(KeyedReplies.outboxPrefix)
         do {
             let work = try work(request)
             load.began()
-            store.submit(for: request.share, of: request.trace) { [seal] in
+            store.submit(for: request.share, of: request.trace, seldomFails: isDelivery) { [seal] in
                 keyed ? try KeyedReplies.once(request, seal, in: $0, work) : try work($0)
             } completion: { [load, batch] result in
                 let reply = result.mapError { Self.failure($0, request, logger) }
