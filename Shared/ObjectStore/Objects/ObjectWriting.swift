@@ -29,7 +29,9 @@ extension StoreTransaction {
         // As in Parse Server, a create with the maintenance key keeps `updatedAt` only if it has `createdAt`.
         let updatedAt = try isImported || given != nil ? Self.moment(fields["updatedAt"]) ?? createdAt : now
         if !isImported { try Self.checkOrder(createdAt, updatedAt) }
-        var draft = try ObjectDraft(info: info, document: [:], isNew: true, caller: caller)
+        // With room for the id, both times and an ACL.
+        var draft = try ObjectDraft(
+            info: info, document: Dictionary(minimumCapacity: fields.count + 4), isNew: true, caller: caller)
         try draft.apply(fields)
         if !isImported { try draft.applyDefaultACL() }
         try checkNewFields(draft, caller)

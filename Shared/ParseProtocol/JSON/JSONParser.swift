@@ -127,6 +127,8 @@ private struct JSONParser {
             position += 1
             return .object(members)
         }
+        // A document usually has more than three members. Each growth of the table would hash all of them again.
+        if depth == 0 { members.reserveCapacity(12) }
         while true {
             let key = try name()
             members[key] = try value(depth: depth + 1, isOrdered: !ordered.isEmpty && ordered.contains(key))
