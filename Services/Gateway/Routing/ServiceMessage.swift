@@ -42,12 +42,12 @@ extension ServiceClient {
     ) {
         switch message {
         case .get(let message):
-            let calls = ServiceDirectory.calls(ofClass: message.className)
+            let calls = ServiceDirectory.plainCalls(ofClass: message.className)
             ask(calls.get, message, for: principal, in: context) {
                 completion(Self.documentAnswer($0) { ($0.alike, $0.everybody, needed: 0) })
             }
         case .find(var message):
-            let calls = ServiceDirectory.calls(ofClass: message.className)
+            let calls = ServiceDirectory.plainCalls(ofClass: message.className)
             if let hold = context.hold { message.answerBytesMax = UInt32(ReplySizeLimit(for: hold).bytesMax) }
             ask(calls.find, message, for: principal, in: context) {
                 completion(Self.documentAnswer($0) { ($0.alike, $0.everybody, needed: Int($0.bytesNeeded)) })
@@ -57,8 +57,8 @@ extension ServiceClient {
         case .change(let change, let document):
             let message = ObjectsController.message([change], atomic: true)
             ask(
-                ServiceDirectory.calls(ofClass: change.className).write, toChange: message, document, for: principal,
-                in: context, timeout: ObjectsController.writeTimeout
+                ServiceDirectory.plainCalls(ofClass: change.className).write, toChange: message, document,
+                for: principal, in: context, timeout: ObjectsController.writeTimeout
             ) { result in completion(Self.changeAnswer(result) { .written($0) }) }
         case .event(let event, let document):
             ask(
