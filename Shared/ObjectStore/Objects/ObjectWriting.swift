@@ -96,11 +96,10 @@ extension StoreTransaction {
         noteChange(of: info, objectId)
 
         // A single statement, which succeeds completely or changes nothing (`changesAtOnce`).
-        let statement = try connection.statement(
-            """
-            UPDATE o\(info.id) SET \(createdAt == nil ? "" : "createdAt = ?6, ")updatedAt = ?1, publicRead = ?2, \
-            publicWrite = ?3, \(dialect.setting(document: "?4")) WHERE id = ?5
-            """)
+        let statement =
+            try createdAt == nil
+            ? creation(of: draft.info).update
+            : connection.statement(Creation.updating(info, dialect, setsCreatedAt: true))
         try statement.bind(updatedAt.milliseconds, at: 1)
         try statement.bind(SQLValue.int(draft.access.publicRead ? 1 : 0), at: 2)
         try statement.bind(SQLValue.int(draft.access.publicWrite ? 1 : 0), at: 3)
