@@ -89,7 +89,11 @@ let package = Package(
             name: "Messages",
             dependencies: [.product(name: "SwiftProtobuf", package: "swift-protobuf")],
             path: "Shared/Messages",
-            exclude: ["README.md", "Protos"]
+            exclude: ["README.md", "Protos"],
+            // The compiler proves exclusive access to the messages, which are structs. It cannot see that only one
+            // struct uses the class behind a large one, and would check each of its fields at run time: an envelope
+            // has nineteen, and is copied three times in a call.
+            swiftSettings: [.unsafeFlags(["-enforce-exclusivity=unchecked"])]
         ),
         .target(
             name: "MessageBus",

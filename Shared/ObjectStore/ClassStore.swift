@@ -294,7 +294,7 @@ public final class ClassStore: Sendable {
         }
     }
 
-    private static func outcome<T>(_ result: T?, _ failure: (any Error)?) -> Result<T, any Error> {
+    static func outcome<T>(_ result: T?, _ failure: (any Error)?) -> Result<T, any Error> {
         if let failure { return .failure(failure) }
         return result.map { .success($0) } ?? .failure(ParseError.internalError)
     }
@@ -332,26 +332,14 @@ public final class ClassStore: Sendable {
         completion: @escaping @Sendable (Result<T, any Error>) -> Void,
         changesAtOnce: @escaping @Sendable (StoreTransaction) -> Bool = { _ in false }
     ) {
-        var result: T?
-        // The job may run several times.
-        var (runs, charged) = (0, Int64(0))
-        let span = RunningSpan("store transaction", .internal, of: trace?.context)
-        let perform: (StoreTransaction) throws -> T = { transaction in
-            guard let trace else { return try body(transaction) }
-            return try RequestTrace.$current.withValue(trace) { try body(transaction) }
-        }
-        let job = WriterThread.Job(
-            client: share?.client ?? .shop, weight: share?.weight ?? 1,
-            run: { transaction in
-                transaction.isRepeated = runs > 0
-                runs += 1
-                defer { transaction.isRepeated = false }
-                result = try transaction.accounted(share, beyond: &charged) { try perform(transaction) }
-            },
-            finish: {
-                span?.end(isError: $0 != nil)
-                completion(ClassStore.outcome(result, $0))
-            }, changesAtOnce: changesAtOnce, seldomFails: seldomFails)
+        let job = ClosureJob(
+            body, completion: completion, changesAtOnce: changesAtOnce, seldomFails: seldomFails)
+        submit(job, for: share, of: trace)
+    }
+
+    /// As above, for a job that is one object.
+    package func submit(_ job: any StoreJob, for share: WorkShare?, of trace: RequestTrace?) {
+        let job = WriterThread.Job(job, for: share, of: trace)
         if let inline { inline.submit(job) } else { writer.submit(job) }
     }
 

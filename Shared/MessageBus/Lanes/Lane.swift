@@ -315,7 +315,7 @@ final class LaneDriver: SocketDriver {
         if let faults, faults.drops(message) { return }
         do {
             // Without a high-water mark a DEALER is never full; before the first connection it queues.
-            _ = try socket.send(message.frames)
+            _ = try socket.send(message.frames())
         } catch {
             logger.error(
                 "A message could not be sent.", metadata: ["bus.kind": "\(message.envelope.kind)", "error": "\(error)"])

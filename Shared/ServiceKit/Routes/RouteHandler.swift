@@ -196,23 +196,12 @@ package final class RouteHandler: LaneHandler {
         _ request: ServiceRequest, keyed: Bool, atOnce: @escaping @Sendable (StoreTransaction) -> Bool,
         _ work: (ServiceRequest) throws -> ServiceRoutes.WriteWork
     ) {
-        let logger = logger
-        // The client may repeat the request when its data no longer show that it was carried out.
-        let hasClientKey = request.hasClientKey
-        let keyed = keyed || hasClientKey
-        let isDelivery = request.envelope.idempotencyKey.hasPrefix(KeyedReplies.outboxPrefix)
         do {
-            let work = try work(request)
+            let write = RequestWrite(
+                request, keyed: keyed, atOnce: atOnce, try work(request), seal: seal, load: load, batch: batch,
+                logger: logger)
             load.began()
-            store.submit(for: request.share, of: request.trace, seldomFails: isDelivery) { [seal] in
-                keyed ? try KeyedReplies.once(request, seal, in: $0, work) : try work($0)
-            } completion: { [load, batch] result in
-                let reply = result.mapError { Self.failure($0, request, logger) }
-                request.reply(reply, used: request.budget.used, in: batch)
-                load.ended()
-            } changesAtOnce: {
-                !hasClientKey && atOnce($0)
-            }
+            store.submit(write, for: request.share, of: request.trace)
         } catch {
             request.reply(.failure(Self.failure(error, request, logger)))
         }
@@ -284,7 +273,7 @@ package final class RouteHandler: LaneHandler {
 
     /// The reply for an error. Errors meant for clients keep their text; all others are logged and answered with
     /// `.internalServerError` (1).
-    private static func failure(_ error: any Error, _ request: ServiceRequest, _ logger: Logger) -> BusFailure {
+    static func failure(_ error: any Error, _ request: ServiceRequest, _ logger: Logger) -> BusFailure {
         let failure = BusFailure(error, of: request.kind)
         if failure == nil || StorageTrouble(error) != nil {
             logger.error(
