@@ -1,10 +1,14 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-/// A service: an executable that communicates with the others only over the message bus.
+let services = [
+    "Gateway", "Catalog", "Users", "Bag", "Payments", "Mail", "Push", "Analytics", "Crash", "Cloud", "Web",
+]
+
+/// A service: a process that communicates with the others only over the message bus.
 func service(_ name: String, dependencies: [Target.Dependency] = []) -> Target {
     let resources = ["Mail": "Templates", "Cloud": "Runtime"]
-    return .executableTarget(
+    return .target(
         name: "\(name)Service",
         dependencies: ["ServiceKit", "ProcessKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol"]
             + dependencies,
@@ -39,17 +43,8 @@ func scenarios(_ name: String, exclude: [String] = []) -> Target {
 let package = Package(
     name: "satchel",
     products: [
-        .executable(name: "gateway", targets: ["GatewayService"]),
-        .executable(name: "catalog", targets: ["CatalogService"]),
-        .executable(name: "users", targets: ["UsersService"]),
-        .executable(name: "bag", targets: ["BagService"]),
-        .executable(name: "payments", targets: ["PaymentsService"]),
-        .executable(name: "mail", targets: ["MailService"]),
-        .executable(name: "push", targets: ["PushService"]),
-        .executable(name: "analytics", targets: ["AnalyticsService"]),
-        .executable(name: "crash", targets: ["CrashService"]),
-        .executable(name: "cloud", targets: ["CloudService"]),
-        .executable(name: "web", targets: ["WebService"]),
+        // Every service: scripts/up and the Containerfile make a link to it by each service's name.
+        .executable(name: "satchel", targets: ["Satchel"]),
         .executable(name: "satchel-setup", targets: ["Setup"]),
     ],
     // At most one trait per package: SwiftPM passes several traits to the compiler in a random order, and a changed
@@ -141,7 +136,7 @@ let package = Package(
         ),
 
         // Services.
-        .executableTarget(
+        .target(
             name: "GatewayService",
             dependencies: [
                 "Books", "Compression", "Cryptography", "MessageBus", "Messages", "Outbound", "ParseProtocol",
@@ -178,7 +173,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
             ]),
         // Without ServiceKit: it has no database.
-        .executableTarget(
+        .target(
             name: "WebService",
             dependencies: [
                 "Compression", "Cryptography", "MessageBus", "Messages", "ParseProtocol", "ProcessKit",
@@ -188,6 +183,8 @@ let package = Package(
             exclude: ["README.md"],
             resources: [.copy("Pages"), .copy("Site"), .copy("Storefront")]
         ),
+        .executableTarget(
+            name: "Satchel", dependencies: services.map { .target(name: "\($0)Service") }, path: "Services/Satchel"),
 
         // The tool behind scripts/up, scripts/verify and scripts/add-products. It parses its dozen options itself:
         // ArgumentParser would add a minute to every first build.

@@ -18,9 +18,7 @@ import Testing
         #!/bin/bash
         [[ $1 == build ]] || exec cat version
         echo built >>calls
-        for name in gateway catalog users bag payments mail push analytics crash cloud web satchel-setup; do
-            install -m 755 /dev/null .build/release/$name
-        done
+        for name in satchel satchel-setup; do install -m 755 /dev/null .build/release/$name; done
         END
         chmod 755 bin/swift
         export PATH=$PWD/bin:$PATH
