@@ -45,9 +45,10 @@ final class SQLiteConnection: StoreConnection {
     private static let savepointBytesMax: Int32 = 126_976
 
     /// Set before the first connection of the process (https://www.sqlite.org/c3ref/config.html). SQLite refuses it if
-    /// other code in the process already used SQLite; this only costs time.
-    private static let savepointsAreSettled: Bool =
+    /// other code in the process already used SQLite; this only costs time and memory.
+    private static let isConfigured: Bool =
         satchel_keep_savepoints_in_memory(savepointBytesMax) == SQLITE_OK
+        && satchel_allocate_pages_when_used() == SQLITE_OK
 
     /// The path of a database in memory.
     static let inMemory = ":memory:"
@@ -55,7 +56,7 @@ final class SQLiteConnection: StoreConnection {
     /// - Parameter synchronous: makes this the writing connection, which creates a missing file; nil opens read-only.
     /// - Throws: `StoreError`, also for a file that is not a database.
     init(path: String, writing synchronous: Synchronous?) throws {
-        _ = SQLiteConnection.savepointsAreSettled
+        _ = SQLiteConnection.isConfigured
         handle = try SQLiteConnection.open(path, isWriting: synchronous != nil)
         sqlite3_extended_result_codes(handle, 1)
         sqlite3_busy_timeout(handle, SQLiteConnection.busyMilliseconds)
