@@ -67,13 +67,13 @@ let package = Package(
         .systemLibrary(
             name: "CPCRE2", path: "Shared/CPCRE2", pkgConfig: "libpcre2-8", providers: [.apt(["libpcre2-dev"])]),
         .systemLibrary(name: "CSQLite", path: "Shared/CSQLite", providers: [.apt(["libsqlite3-dev"])]),
-        .systemLibrary(
-            name: "CPostgreSQL", path: "Shared/CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
-        .systemLibrary(name: "CCurl", path: "Shared/CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CZlib", path: "Shared/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "COpenSSL", path: "Shared/COpenSSL", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CCrypt", path: "Shared/CCrypt", providers: [.apt(["libcrypt-dev"])]),
+        // These two are loaded by the first call.
+        .target(name: "CPostgreSQL", path: "Shared/CPostgreSQL"),
+        .target(name: "CCurl", path: "Shared/CCurl"),
 
         // Shared modules, lowest first. A module depends only on modules listed above it.
         .target(name: "ParseProtocol", path: "Shared/ParseProtocol"),
