@@ -46,11 +46,12 @@ final class SQLiteConnection: StoreConnection {
     private static let savepointBytesMax: Int32 = 126_976
 
     /// Set before the first connection of the process (https://www.sqlite.org/c3ref/config.html). SQLite refuses it if
-    /// other code in the process already used SQLite; this only costs time.
-    private static let savepointsAreSettled: Bool =
+    /// other code in the process already used SQLite; this only costs time and memory.
+    private static let isConfigured: Bool =
         satchel_keep_savepoints_in_memory(savepointBytesMax) == SQLITE_OK
+        && satchel_allocate_pages_when_used() == SQLITE_OK
 
-    /// Set after `savepointsAreSettled`, which must be the first call of SQLite.
+    /// Set after `isConfigured`, which must be the first call of SQLite.
     private static let logsAreJoined: Bool = satchel_join_logs() == SQLITE_OK
 
     /// The path of a database in memory.
@@ -59,7 +60,7 @@ final class SQLiteConnection: StoreConnection {
     /// - Parameter synchronous: makes this the writing connection, which creates a missing file; nil opens read-only.
     /// - Throws: `StoreError`, also for a file that is not a database.
     init(path: String, writing synchronous: Synchronous?) throws {
-        _ = SQLiteConnection.savepointsAreSettled
+        _ = SQLiteConnection.isConfigured
         _ = SQLiteConnection.logsAreJoined
         handle = try SQLiteConnection.open(path, isWriting: synchronous != nil)
         sqlite3_extended_result_codes(handle, 1)
