@@ -1,10 +1,14 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-/// A service: an executable that communicates with the others only over the message bus.
+let services = [
+    "Gateway", "Catalog", "Users", "Bag", "Payments", "Mail", "Push", "Analytics", "Crash", "Cloud", "Web",
+]
+
+/// A service: a process that communicates with the others only over the message bus.
 func service(_ name: String, dependencies: [Target.Dependency] = []) -> Target {
     let resources = ["Mail": "Templates", "Cloud": "Runtime"]
-    return .executableTarget(
+    return .target(
         name: "\(name)Service",
         dependencies: ["ServiceKit", "ProcessKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol"]
             + dependencies,
@@ -39,17 +43,8 @@ func scenarios(_ name: String, exclude: [String] = []) -> Target {
 let package = Package(
     name: "satchel",
     products: [
-        .executable(name: "gateway", targets: ["GatewayService"]),
-        .executable(name: "catalog", targets: ["CatalogService"]),
-        .executable(name: "users", targets: ["UsersService"]),
-        .executable(name: "bag", targets: ["BagService"]),
-        .executable(name: "payments", targets: ["PaymentsService"]),
-        .executable(name: "mail", targets: ["MailService"]),
-        .executable(name: "push", targets: ["PushService"]),
-        .executable(name: "analytics", targets: ["AnalyticsService"]),
-        .executable(name: "crash", targets: ["CrashService"]),
-        .executable(name: "cloud", targets: ["CloudService"]),
-        .executable(name: "web", targets: ["WebService"]),
+        // Every service: scripts/up and the Containerfile make a link to it by each service's name.
+        .executable(name: "satchel", targets: ["Satchel"]),
         .executable(name: "satchel-setup", targets: ["Setup"]),
     ],
     // At most one trait per package: SwiftPM passes several traits to the compiler in a random order, and a changed
@@ -72,13 +67,13 @@ let package = Package(
         .systemLibrary(
             name: "CPCRE2", path: "Shared/CPCRE2", pkgConfig: "libpcre2-8", providers: [.apt(["libpcre2-dev"])]),
         .systemLibrary(name: "CSQLite", path: "Shared/CSQLite", providers: [.apt(["libsqlite3-dev"])]),
-        .systemLibrary(
-            name: "CPostgreSQL", path: "Shared/CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
-        .systemLibrary(name: "CCurl", path: "Shared/CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CZlib", path: "Shared/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "COpenSSL", path: "Shared/COpenSSL", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CCrypt", path: "Shared/CCrypt", providers: [.apt(["libcrypt-dev"])]),
+        // These two are loaded by the first call.
+        .target(name: "CPostgreSQL", path: "Shared/CPostgreSQL"),
+        .target(name: "CCurl", path: "Shared/CCurl"),
 
         // Shared modules, lowest first. A module depends only on modules listed above it.
         .target(name: "ParseProtocol", path: "Shared/ParseProtocol"),
@@ -89,7 +84,11 @@ let package = Package(
             name: "Messages",
             dependencies: [.product(name: "SwiftProtobuf", package: "swift-protobuf")],
             path: "Shared/Messages",
-            exclude: ["README.md", "Protos"]
+            exclude: ["README.md", "Protos"],
+            // The compiler proves exclusive access to the messages, which are structs. It cannot see that only one
+            // struct uses the class behind a large one, and would check each of its fields at run time: an envelope
+            // has nineteen, and is copied three times in a call.
+            swiftSettings: [.unsafeFlags(["-enforce-exclusivity=unchecked"])]
         ),
         .target(
             name: "MessageBus",
@@ -141,7 +140,7 @@ let package = Package(
         ),
 
         // Services.
-        .executableTarget(
+        .target(
             name: "GatewayService",
             dependencies: [
                 "Books", "Compression", "Cryptography", "MessageBus", "Messages", "Outbound", "ParseProtocol",
@@ -178,7 +177,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
             ]),
         // Without ServiceKit: it has no database.
-        .executableTarget(
+        .target(
             name: "WebService",
             dependencies: [
                 "Compression", "Cryptography", "MessageBus", "Messages", "ParseProtocol", "ProcessKit",
@@ -188,6 +187,8 @@ let package = Package(
             exclude: ["README.md"],
             resources: [.copy("Pages"), .copy("Site"), .copy("Storefront")]
         ),
+        .executableTarget(
+            name: "Satchel", dependencies: services.map { .target(name: "\($0)Service") }, path: "Services/Satchel"),
 
         // The tool behind scripts/up, scripts/verify and scripts/add-products. It parses its dozen options itself:
         // ArgumentParser would add a minute to every first build.

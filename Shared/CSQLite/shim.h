@@ -5,6 +5,11 @@ static inline int satchel_keep_savepoints_in_memory(int bytes) {
     return sqlite3_config(SQLITE_CONFIG_STMTJRNL_SPILL, bytes);
 }
 
+// By default each connection begins with 20 pages of memory, which readers of a mapped file never fill.
+static inline int satchel_allocate_pages_when_used(void) {
+    return sqlite3_config(SQLITE_CONFIG_PAGECACHE, (void *)0, 0, 0);
+}
+
 // "text" is a name and never a text, so that a name with a slip in it is an error (https://www.sqlite.org/quirks.html).
 static inline void satchel_take_quotes_for_names(sqlite3 *connection) {
     sqlite3_db_config(connection, SQLITE_DBCONFIG_DQS_DDL, 0, (void *)0);

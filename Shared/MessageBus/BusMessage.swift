@@ -50,22 +50,22 @@ public struct BusMessage: Sendable {
     }
 
     /// The frames to send.
+    /// - Parameter lane: the routing id that comes first; nil for none.
     /// - Throws: never for envelopes built by this package; SwiftProtobuf declares it.
-    var frames: [[UInt8]] {
-        get throws {
-            var frames: [[UInt8]] = []
-            frames.reserveCapacity(2 + documents.count)
-            frames.append(try envelope.serializedBytes())
-            frames.append(body)
-            frames.append(contentsOf: documents)
-            return frames
-        }
+    func frames(to lane: [UInt8]? = nil) throws -> [[UInt8]] {
+        var frames: [[UInt8]] = []
+        frames.reserveCapacity(3 + documents.count)
+        if let lane { frames.append(lane) }
+        frames.append(try envelope.serializedBytes())
+        frames.append(body)
+        frames.append(contentsOf: documents)
+        return frames
     }
 }
 
 extension Envelope {
     /// The service named by a kind: `catalog` for `catalog.find.v1`.
-    public var destination: Substring { kind.prefix { $0 != "." } }
+    public var destination: Substring { Substring(kind.utf8.prefix { $0 != UInt8(ascii: ".") }) }
 
     /// Whether the request may be executed twice: a read, or a write that is recognised by its key.
     var isRepeatable: Bool { !writes || !idempotencyKey.isEmpty }

@@ -308,21 +308,24 @@ public final class ClassStore: Sendable {
         }
     }
 
-    private static func outcome<T>(_ result: T?, _ failure: (any Error)?) -> Result<T, any Error> {
+    static func outcome<T>(_ result: T?, _ failure: (any Error)?) -> Result<T, any Error> {
         if let failure { return .failure(failure) }
         return result.map { .success($0) } ?? .failure(ParseError.internalError)
     }
 
     /// Runs a job on the writer and returns when it is committed; with `.full`, when it is on the disk.
-    /// - Parameter share: the share of the request that the job is for; nil for the process's own work.
+    /// - Parameters:
+    ///   - share: the share of the request that the job is for; nil for the process's own work.
+    ///   - seldomFails: as for `submit`.
     /// - Throws: what the job throws; `.serviceUnavailable` (2) when this process does not write or too many jobs wait;
     ///   for a client's job, `.requestLimitExceeded` (155) when too many wait; `StoreError` when the commit failed.
     ///   After any of these errors nothing of the job is stored.
     public func write<T: Sendable>(
-        for share: WorkShare?, _ body: @escaping @Sendable (StoreTransaction) throws -> T
+        for share: WorkShare?, seldomFails: Bool = false,
+        _ body: @escaping @Sendable (StoreTransaction) throws -> T
     ) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
-            submit(for: share, body) { continuation.resume(with: $0) }
+            submit(for: share, seldomFails: seldomFails, body) { continuation.resume(with: $0) }
         }
     }
 
@@ -333,34 +336,24 @@ public final class ClassStore: Sendable {
     /// the transaction may happen several times; only the last result counts.
     /// - Parameters:
     ///   - trace: the request that the job is for.
+    ///   - seldomFails: in SQLite the job runs without a savepoint, which would copy every page that it changes. When it
+    ///     fails after its first change, all jobs of its commit are undone and run again, with savepoints.
     ///   - changesAtOnce: called before the job; true if the job throws only before its first change and so needs no
     ///     savepoint.
     public func submit<T: Sendable>(
-        for share: WorkShare?, of trace: RequestTrace? = RequestTrace.current,
+        for share: WorkShare?, of trace: RequestTrace? = RequestTrace.current, seldomFails: Bool = false,
         _ body: @escaping @Sendable (StoreTransaction) throws -> T,
         completion: @escaping @Sendable (Result<T, any Error>) -> Void,
         changesAtOnce: @escaping @Sendable (StoreTransaction) -> Bool = { _ in false }
     ) {
-        var result: T?
-        // The job may run several times.
-        var (runs, charged) = (0, Int64(0))
-        let span = RunningSpan("store transaction", .internal, of: trace?.context)
-        let perform: (StoreTransaction) throws -> T = { transaction in
-            guard let trace else { return try body(transaction) }
-            return try RequestTrace.$current.withValue(trace) { try body(transaction) }
-        }
-        let job = WriterThread.Job(
-            client: share?.client ?? .shop, weight: share?.weight ?? 1,
-            run: { transaction in
-                transaction.isRepeated = runs > 0
-                runs += 1
-                defer { transaction.isRepeated = false }
-                result = try transaction.accounted(share, beyond: &charged) { try perform(transaction) }
-            },
-            finish: {
-                span?.end(isError: $0 != nil)
-                completion(ClassStore.outcome(result, $0))
-            }, changesAtOnce: changesAtOnce)
+        let job = ClosureJob(
+            body, completion: completion, changesAtOnce: changesAtOnce, seldomFails: seldomFails)
+        submit(job, for: share, of: trace)
+    }
+
+    /// As above, for a job that is one object.
+    package func submit(_ job: any StoreJob, for share: WorkShare?, of trace: RequestTrace?) {
+        let job = WriterThread.Job(job, for: share, of: trace)
         if let inline { inline.submit(job) } else { writer.submit(job) }
     }
 

@@ -4,15 +4,27 @@ import Synchronization
 /// HTTP requests and mails to external servers, over libcurl's multi interface. One thread drives all transfers of the
 /// process. Connections are kept and shared, and no Swift task ever blocks.
 public final class OutboundClient: Sendable {
-    private let thread: TransferThread
+    private let authorities: String?
+    private let started = Mutex<TransferThread?>(nil)
 
     /// - Parameter authorities: a PEM file of certificate authorities instead of the system's (`SATCHEL_CA_FILE`).
-    public init(authorities: String? = nil) {
-        thread = TransferThread(authorities: authorities)
-        thread.start()
+    public init(authorities: String? = nil) { self.authorities = authorities }
+
+    deinit {
+        let thread = started.withLock { $0 }
+        thread?.close()
     }
 
-    deinit { thread.close() }
+    /// Starts with the first transfer: most processes never have one.
+    private var thread: TransferThread {
+        started.withLock { started in
+            if let started { return started }
+            let thread = TransferThread(authorities: authorities)
+            thread.start()
+            started = thread
+            return thread
+        }
+    }
 
     /// Sends a request and returns the response, whatever its status.
     /// - Throws: when there is no complete response. Cancelling the task cancels the transfer.
@@ -30,6 +42,7 @@ public final class OutboundClient: Sendable {
 
     private func run(_ work: Transfer.Work) async throws(OutboundFailure) -> Transfer.Outcome {
         if Task.isCancelled { throw OutboundFailure(.cancelled, wasNotSent: true) }
+        let thread = thread
         let ticket = thread.newTicket()
         return try await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

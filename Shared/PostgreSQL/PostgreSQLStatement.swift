@@ -15,12 +15,9 @@ package final class PostgreSQLStatement {
 
     private let session: Session
     let parameters: Parameters
+    let preparation: Preparation
     /// The last use, as a count of the connection's statement look-ups.
     var lastUse = 0
-
-    /// The name on the server.
-    private(set) var name: String
-    var isPrepared = false
 
     /// The number of the current run; results of earlier runs are dropped.
     private var run = 0
@@ -40,13 +37,19 @@ package final class PostgreSQLStatement {
         self.sql = sql
         self.session = session
         parameters = Parameters(of: sql)
-        name = session.nextName()
+        preparation = Preparation(session)
     }
 
-    deinit {
-        clear()
-        if isPrepared { session.forget(name) }
+    /// Shares the prepared statement on the server with `other`, and has its own values and result. Several runs of
+    /// the same SQL can thus be sent together.
+    package init(besides other: PostgreSQLStatement) {
+        sql = other.sql
+        session = other.session
+        parameters = Parameters(like: other.parameters)
+        preparation = other.preparation
     }
+
+    deinit { clear() }
 
     /// Steps to the next row. The first call runs the statement, and so does the first call after the last row.
     /// - Returns: false when there is no further row.
@@ -149,13 +152,6 @@ extension PostgreSQLStatement {
 
     /// The command tag of the last result, for example `INSERT 0 1`.
     package var commandTag: String { result.flatMap { PQcmdStatus($0) }.map { String(cString: $0) } ?? "" }
-
-    /// Makes the next run prepare the statement again, under a new name.
-    /// - Parameter isThere: whether the server may still have the old prepared statement.
-    func unprepare(isThere: Bool) {
-        if isThere { session.forget(name) }
-        (name, isPrepared) = (session.nextName(), false)
-    }
 }
 
 // MARK: - Parameters

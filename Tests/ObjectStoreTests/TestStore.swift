@@ -150,11 +150,11 @@ extension ClassStore {
 
     /// A job that belongs to no request.
     func submit<T: Sendable>(
-        _ body: @escaping @Sendable (StoreTransaction) throws -> T,
+        seldomFails: Bool = false, _ body: @escaping @Sendable (StoreTransaction) throws -> T,
         completion: @escaping @Sendable (Result<T, any Error>) -> Void,
         changesAtOnce: @escaping @Sendable (StoreTransaction) -> Bool = { _ in false }
     ) {
-        submit(for: nil, body, completion: completion, changesAtOnce: changesAtOnce)
+        submit(for: nil, seldomFails: seldomFails, body, completion: completion, changesAtOnce: changesAtOnce)
     }
 }
 

@@ -38,6 +38,35 @@ import Testing
         }
     }
 
+    /// Texts are scanned in words of eight bytes.
+    @Test(arguments: 0..<20) func aCharacterIsFoundAtEachPlaceOfAText(_ place: Int) throws {
+        let start = String(repeating: "a", count: place)
+        for character in ["\"", "\\", "\n", "\t", "\u{1}", "\u{1F}", " ", "!", "#", "[", "]", "\u{7F}", "é", "😀"] {
+            for end in ["", "b", "0123456789"] {
+                let text = start + character + end
+                #expect(try JSON(parsing: JSON.string(text).serialized) == .string(text))
+            }
+        }
+        for character in ["\u{0}", "\u{1F}", "\n"] {
+            #expect(throws: JSONError.malformed(offset: place + 1)) {
+                try JSON(parsing: "\"\(start)\(character)0123456789\"")
+            }
+        }
+        #expect(throws: JSONError.malformed(offset: place + 1)) { try JSON(parsing: "\"\(start)") }
+    }
+
+    @Test func wholeNumbersOfEachLengthAreExact() throws {
+        var digits = ""
+        for digit in "12345678901234567" {
+            digits.append(digit)
+            let number = try #require(Int64(digits))
+            let expected: JSON = number <= 1 << 53 ? .int(number) : JSON(number: Double(number))
+            #expect(try JSON(parsing: digits) == expected)
+            #expect(try JSON(parsing: "-" + digits).doubleValue == -Double(number))
+        }
+        #expect(try JSON(parsing: "-0") == .int(0))
+    }
+
     @Test func deepInputIsRefusedBeforeAnythingRecursiveSeesIt() throws {
         let deepest = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
         _ = try JSON(parsing: deepest)

@@ -90,6 +90,46 @@ import Testing
         #expect(connection.roundTrips == before + 1)
     }
 
+    @Test func statementsShareAPreparedOne() async throws {
+        let connection = try await connection()
+        let first = try connection.statement("SELECT 10 / $1::bigint")
+        let others = (0..<3).map { _ in PostgreSQLStatement(besides: first) }
+        let before = connection.roundTrips
+        for (index, statement) in ([first] + others).enumerated() {
+            try statement.bind(Int64(index + 1), at: 1)
+            try statement.send()
+        }
+        for (index, statement) in ([first] + others).enumerated() {
+            let hasRow = try statement.step()
+            #expect(hasRow)
+            #expect(statement.int(0) == Int64(10 / (index + 1)))
+        }
+        #expect(connection.roundTrips == before + 1)
+        let prepared = try connection.rows(
+            "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE 'SELECT 10 /%'")
+        #expect(prepared == [[.int(1)]])
+    }
+
+    /// The server drops the prepared statement, and each of its statements continues with a new one.
+    @Test func statementsThatShareAStalePreparedOnePrepareItAgain() async throws {
+        let connection = try await connection()
+        try connection.execute("INSERT INTO kept VALUES (1, 'a')")
+        let first = try connection.statement("SELECT * FROM kept")
+        let other = PostgreSQLStatement(besides: first)
+        let hasRow = try first.step()
+        #expect(hasRow)
+        first.reset()
+        try connection.execute(script: "ALTER TABLE kept ADD COLUMN size bigint DEFAULT 7")
+        for statement in [first, other] { try statement.send() }
+        for statement in [first, other] { #expect(failure { _ = try statement.step() }?.state == "0A000") }
+        for statement in [first, other] { try statement.send() }
+        for statement in [first, other] {
+            let hasRow = try statement.step()
+            #expect(hasRow)
+            #expect(statement.int(2) == 7)
+        }
+    }
+
     @Test func statementsAfterAFailureFail() async throws {
         let connection = try await connection()
         let (good, bad, late) = (

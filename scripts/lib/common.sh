@@ -95,6 +95,14 @@ build() {
     else
         (cd "$ROOT" && swift build "${options[@]}" "$@" </dev/null) 2>&1 | thin_progress
     fi
+    link_services
+}
+
+# Gives the executable of all services each one's name. Earlier releases had an executable for each in their place.
+link_services() {
+    local service
+    [[ -x $ROOT/.build/release/satchel ]] || return 0 # a first build of one tool
+    for service in "${SERVICES[@]}"; do ln -sfn satchel "$ROOT/.build/release/$service"; done
 }
 
 # Builds the executables that scripts/up starts, without tests, benchmarks and attacks; Package.swift explains why that is
@@ -122,7 +130,7 @@ shop_sources() {
         (cd "$ROOT" && find Package.swift Services Shared scripts/lib/setup -type f -printf '%p %s %T@\n' | LC_ALL=C sort)
         # The path of `swift` is not enough: a new toolchain may replace the old one there, and swiftly's path is its own.
         swift --version 2>/dev/null
-        declare -f build
+        declare -f build link_services
     } | sha256sum
 }
 

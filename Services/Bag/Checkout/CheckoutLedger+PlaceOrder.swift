@@ -13,7 +13,7 @@ extension CheckoutLedger {
         _ checkout: Checkout, _ priced: PricedOrder, chargeId: String
     ) async throws -> CheckoutOutcome {
         try numbers?.requireOpen()
-        return try await store.write(for: nil) { transaction in
+        return try await store.write(for: nil, seldomFails: true) { transaction in
             guard try !AccountDeletion.happened(to: checkout.customerId, in: transaction) else {
                 return try endWithoutOrder(
                     checkout, AccountDeletion.refusal, undoesCharge: !chargeId.isEmpty, in: transaction)

@@ -147,7 +147,7 @@ package struct CheckoutLedger: Sendable {
             case .reserved: "'started', 'reserved'"
             case .charged, .decided: "'started', 'reserved', 'charged'"
             }
-        try await store.write(for: nil) { transaction in
+        try await store.write(for: nil, seldomFails: true) { transaction in
             let changed = try transaction.execute(
                 """
                 UPDATE checkouts SET state = ?, priced = ?, amount = ?, currency = ?, chargeId = ?, updatedAt = ? \

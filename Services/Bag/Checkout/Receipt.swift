@@ -5,13 +5,20 @@ struct Receipt {
     /// The order as stored now.
     let order: JSON
     let priced: PricedOrder
+    let json: JSON
+
+    init(order: JSON, priced: PricedOrder) {
+        self.order = order
+        self.priced = priced
+        json = Self.json(order, priced)
+    }
 
     var customerName: String { (try? ShippingAddress(order["shippingAddress"] ?? [:]).fullName) ?? "" }
 
     /// 0 for an order without a number, which an import may bring.
     var orderNo: Int64 { order["orderNo"]?.intValue ?? 0 }
 
-    var json: JSON {
+    private static func json(_ order: JSON, _ priced: PricedOrder) -> JSON {
         var receipt: JSON = [
             "orderId": order["objectId"] ?? .null, "orderNo": order["orderNo"] ?? .null,
             "orderDate": order["orderDate"] ?? .null, "orderStatus": order["orderStatus"] ?? .null,
@@ -33,7 +40,7 @@ struct Receipt {
         return model
     }
 
-    private func item(_ line: PricedOrder.Line) -> JSON {
+    private static func item(_ line: PricedOrder.Line) -> JSON {
         [
             "productId": .string(line.productId), "name": .string(line.name), "quantity": .int(Int64(line.quantity)),
             "unitPriceMinorUnits": .int(line.unitPriceMinorUnits), "lineTotalMinorUnits": .int(line.totalMinorUnits),

@@ -17,11 +17,11 @@ enum OrderNumbers {
     }
 
     /// Runs `save` with the next number. If an order already has that number, uses the largest existing number plus
-    /// one.
+    /// one. A refused `save` has changed nothing.
     static func assign<Saved>(in transaction: StoreTransaction, _ save: (Int64) throws -> Saved) throws -> Saved {
         let orderNo = try next(in: transaction)
         do {
-            return try transaction.nested { try save(orderNo) }
+            return try transaction.atOnce { try save(orderNo) }
         } catch let error as ParseError where error.code == .duplicateValue {
             let taken = Query(
                 className: "Order", where: ["orderNo": ["$gte": .int(orderNo), "$lte": .int(importedMax)]],

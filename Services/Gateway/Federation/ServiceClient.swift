@@ -103,16 +103,17 @@ extension ServiceClient {
 
     /// Sends a change without a task, with the checks of `write`, and does not wake the broker: the caller then calls
     /// `broker.wake`.
-    /// - Parameter completion: called once, on the broker's thread or before this method returns. It must not block.
+    /// - Parameters:
+    ///   - encode: encodes the message; it throws only for one that does not encode.
+    ///   - completion: called once, on the broker's thread or before this method returns. It must not block.
     func ask<Request, Reply>(
-        _ call: Call<Request, Reply>, toChange message: Request, _ document: [UInt8], for principal: Principal,
-        in context: CallContext, timeout: Duration,
+        _ call: Call<Request, Reply>, toChange encode: () throws -> [UInt8], _ document: [UInt8],
+        for principal: Principal, in context: CallContext, timeout: Duration,
         completion: @escaping @Sendable (Result<ServiceReply<Reply>, ParseError>) -> Void
     ) {
         guard !principal.readOnly else { return completion(.failure(.readOnlyKey)) }
-        guard var request = try? Self.request(call, message, principal, context, timeout) else {
-            return completion(.failure(.internalError))  // Only for a message that does not encode.
-        }
+        guard let body = try? encode() else { return completion(.failure(.internalError)) }
+        var request = Self.request(call, body: body, principal, context, timeout)
         request.documents = [document]
         request.writes = true
         request.idempotencyKey = context.keys?.next(call.kind) ?? RequestIds.next()
@@ -145,7 +146,15 @@ extension ServiceClient {
         _ call: Call<Request, Reply>, _ message: Request, _ principal: Principal, _ context: CallContext,
         _ timeout: Duration
     ) throws -> BusRequest {
-        var request = try BusRequest(call, message, timeout: timeout)
+        request(call, body: try message.serializedBytes(), principal, context, timeout)
+    }
+
+    private static func request<Request, Reply>(
+        _ call: Call<Request, Reply>, body: [UInt8], _ principal: Principal, _ context: CallContext,
+        _ timeout: Duration
+    ) -> BusRequest {
+        var request = BusRequest(kind: call.kind, body: body, timeout: timeout)
+        request.shared = call.spreads
         request.principal = principal
         request.traceId = context.trace
         request.trace = context.span?.context

@@ -7,6 +7,24 @@ enum ServiceDirectory {
     /// The calls of the class's owner for objects and schemas.
     static func calls(ofClass className: String) -> ObjectCalls { ObjectCalls(of: service(ofClass: className)) }
 
+    /// The calls for requests that take one message. Their kinds are made once, not for each request.
+    struct PlainCalls: Sendable {
+        let get: Call<GetRequest, GetReply>
+        let find: Call<FindRequest, FindReply>
+        let write: Call<WriteRequest, WriteReply>
+
+        fileprivate init(of service: String) {
+            let calls = ObjectCalls(of: service)
+            (get, find, write) = (calls.get, calls.find, calls.write)
+        }
+    }
+
+    /// The calls of the class's owner for requests that take one message.
+    static func plainCalls(ofClass className: String) -> PlainCalls { callsByClass[className] ?? callsOfCatalog }
+
+    private static let callsOfCatalog = PlainCalls(of: "catalog")
+    private static let callsByClass = classes.mapValues { PlainCalls(of: $0) }
+
     /// The owner of a cloud function and whether it writes; nil when there is none of that name.
     static func service(ofFunction name: String) -> FunctionTable.Entry? { FunctionTable.entries[name] }
 

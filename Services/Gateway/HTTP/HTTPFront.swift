@@ -393,12 +393,16 @@ func headerName(_ text: String) -> HTTPField.Name {
     return name
 }
 
-/// Ids of requests in logs and messages, and idempotency keys of their writes: unique within a gateway's run and, by
-/// its start time, across restarts.
+/// Ids of requests in logs and messages, and idempotency keys of their writes: unique within a gateway's run by a number
+/// and, by random characters, across gateways and restarts.
+///
+/// A String stores up to 15 bytes without an allocation, and each id is copied many times on its way through the suite:
+/// the first two billion ids of a run have no more.
 enum RequestIds {
-    // With random characters: gateways may start in the same millisecond.
-    private static let prefix = String(Timestamp.now.milliseconds, radix: 36) + Names.random(3) + "-"
+    private static let prefix = Names.random(9)
     private static let last = Atomic<UInt64>(0)
 
-    static func next() -> String { prefix + String(last.wrappingAdd(1, ordering: .relaxed).newValue) }
+    static func next() -> String {
+        prefix + String(last.wrappingAdd(1, ordering: .relaxed).newValue, radix: 36)
+    }
 }

@@ -43,8 +43,9 @@ struct Tunnel: Sendable {
     }
 
     /// Clients that use headers may still send `_method` in a body (Swift's POST queries); searching the text avoids
-    /// decoding it.
+    /// decoding it. The search stops at each first character, and underscores are fewer than quotes.
     private func mayOverrideMethod(_ request: ParseRequest) -> Bool {
-        request.isForm ? request.tunnelled?["_method"] != nil : request.body.contains(text: "\"_method\"")
+        guard !request.isForm else { return request.tunnelled?["_method"] != nil }
+        return request.body.contains(text: "_method\"") && request.body.contains(text: "\"_method\"")
     }
 }

@@ -1,6 +1,7 @@
 import MessageBus
 import Messages
 import ParseProtocol
+import SwiftProtobuf
 
 /// One message to a service, whose reply is the response to a request.
 enum ServiceMessage: Sendable {
@@ -42,12 +43,12 @@ extension ServiceClient {
     ) {
         switch message {
         case .get(let message):
-            let calls = ServiceDirectory.calls(ofClass: message.className)
+            let calls = ServiceDirectory.plainCalls(ofClass: message.className)
             ask(calls.get, message, for: principal, in: context) {
                 completion(Self.documentAnswer($0) { ($0.alike, $0.everybody, needed: 0) })
             }
         case .find(var message):
-            let calls = ServiceDirectory.calls(ofClass: message.className)
+            let calls = ServiceDirectory.plainCalls(ofClass: message.className)
             if let hold = context.hold { message.answerBytesMax = UInt32(ReplySizeLimit(for: hold).bytesMax) }
             ask(calls.find, message, for: principal, in: context) {
                 completion(Self.documentAnswer($0) { ($0.alike, $0.everybody, needed: Int($0.bytesNeeded)) })
@@ -57,13 +58,13 @@ extension ServiceClient {
         case .change(let change, let document):
             let message = ObjectsController.message([change], atomic: true)
             ask(
-                ServiceDirectory.calls(ofClass: change.className).write, toChange: message, document, for: principal,
-                in: context, timeout: ObjectsController.writeTimeout
+                ServiceDirectory.plainCalls(ofClass: change.className).write, toChange: { try message.encoded() },
+                document, for: principal, in: context, timeout: ObjectsController.writeTimeout
             ) { result in completion(Self.changeAnswer(result) { .written($0) }) }
         case .event(let event, let document):
             ask(
-                AnalyticsCalls.event, toChange: event, document, for: principal, in: context,
-                timeout: EventsController.timeout
+                AnalyticsCalls.event, toChange: { try event.serializedBytes() }, document, for: principal,
+                in: context, timeout: EventsController.timeout
             ) { result in completion(Self.changeAnswer(result) { .accepted($0) }) }
         }
     }

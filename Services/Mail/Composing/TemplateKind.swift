@@ -16,8 +16,11 @@ package enum TemplateKind: Sendable {
         }
     }
 
+    /// Whether a model contains what opens an account.
+    var hasSecret: Bool { self == .link }
+
     /// The model without what opens an account: the form that is stored after sending and shown to operators.
-    func withoutSecret(_ model: JSON) -> JSON { self == .link ? LinkMail.withoutSecret(model) : model }
+    func withoutSecret(_ model: JSON) -> JSON { hasSecret ? LinkMail.withoutSecret(model) : model }
 
     /// Values with everything that a template may use.
     func example(_ language: ShopLanguage) -> [String: Any] {

@@ -77,8 +77,9 @@ package enum HeaderText {
 
     /// Breaks the line before a word that would pass column 76.
     private static func folded(_ line: String) -> String {
-        var output = ""
         var column = 10  // About the length of the header's name.
+        guard column + line.utf8.count > 76 else { return line }
+        var output = ""
         for word in line.split(separator: " ", omittingEmptySubsequences: false) {
             if !output.isEmpty {
                 let breaks = column + word.count > 76 && !word.isEmpty

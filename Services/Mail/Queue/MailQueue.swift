@@ -55,6 +55,14 @@ package struct MailQueue: Sendable {
         return verdict
     }
 
+    /// What the table has for the sender.
+    package struct Due: Sendable {
+        /// The mails to send now.
+        package let mails: [QueuedMail]
+        /// Whether mails with attempts wait; true also where it is unknown.
+        let hasTried: Bool
+    }
+
     /// Mails to send now: mails without attempts first, oldest first.
     ///
     /// With several sending processes, claims the mails for this process. If a claim expires while this process still
@@ -67,18 +75,18 @@ package struct MailQueue: Sendable {
     ///   - domains: domains whose mails are left out.
     package func due(
         fresh freshMax: Int, retries: Int, underWay: [Int64], without domains: [String] = []
-    ) async throws -> [QueuedMail] {
+    ) async throws -> Due {
         let others = Self.others(than: domains)
         if let claimedFor {
             let fresh = try await claim("attempts = 0", others, orderedBy: "id", limit: freshMax, for: claimedFor)
             do {
-                return fresh
-                    + (try await claim(
-                        "attempts > 0", others, orderedBy: "dueAt", limit: min(retries, freshMax - fresh.count),
-                        for: claimedFor))
+                let tried = try await claim(
+                    "attempts > 0", others, orderedBy: "dueAt", limit: min(retries, freshMax - fresh.count),
+                    for: claimedFor)
+                return Due(mails: fresh + tried, hasTried: true)
             } catch  where !fresh.isEmpty {
                 // The fresh mails are already claimed; the retries are tried again soon.
-                return fresh
+                return Due(mails: fresh, hasTried: true)
             }
         }
         let left = SQLValue.text(JSON.array(underWay.map(JSON.int)).serializedText)
@@ -94,10 +102,16 @@ package struct MailQueue: Sendable {
                 ).map(QueuedMail.init)
             }
             let fresh = try mails(by: "mailsFresh", "attempts = 0 ORDER BY id", [.int(Int64(freshMax))])
+            let tried = try reader.rows(
+                """
+                SELECT 1 AS found FROM mails\(reader.dialect.using(index: "mailsTried"))
+                WHERE state = 'queued' AND attempts > 0 LIMIT 1
+                """)
+            guard !tried.isEmpty else { return Due(mails: fresh, hasTried: false) }
             let retries = try mails(
                 by: "mailsTried", "attempts > 0 AND dueAt <= ? ORDER BY dueAt",
                 [.int(Timestamp.now.milliseconds), .int(Int64(retries))])
-            return fresh + retries
+            return Due(mails: fresh + retries, hasTried: true)
         }
     }
 
@@ -180,7 +194,7 @@ package struct MailQueue: Sendable {
     }
 
     func record(_ id: Int64, _ step: RetrySchedule.Step) async throws {
-        try await store.write(for: nil) { transaction in
+        try await store.write(for: nil, seldomFails: true) { transaction in
             let now = transaction.now
             func set(_ change: String, _ values: [SQLValue]) throws {
                 let count = try transaction.execute(
@@ -190,11 +204,11 @@ package struct MailQueue: Sendable {
             }
             switch step {
             case .sent:
-                let row = try transaction.rows("SELECT template, model FROM mails WHERE id = ?", [.int(id)]).first
-                let content = try row.map { try MailComposer.withoutSecret($0.blob("model"), $0.text("template")) }
-                try set(
-                    "state = 'sent', attempts = attempts + 1, sentAt = ?, dueAt = ?, problem = NULL, model = ?",
-                    [.int(now.milliseconds), .int(now.milliseconds), .blob(content ?? [])])
+                let content = try Self.withoutSecret(id, in: transaction)
+                var values: [SQLValue] = [.int(now.milliseconds), .int(now.milliseconds)]
+                if let content { values.append(.blob(content)) }
+                let change = "state = 'sent', attempts = attempts + 1, sentAt = ?, dueAt = ?, problem = NULL"
+                try set(content == nil ? change : "\(change), model = ?", values)
             case .again(let pause, let problem):
                 try set(
                     "attempts = attempts + 1, dueAt = ?, problem = ?",
@@ -214,6 +228,16 @@ package struct MailQueue: Sendable {
                     [.int(now.milliseconds), .text("The address is on the suppression list.")])
             }
         }
+    }
+
+    /// The mail's model without its secret; nil for a template without secrets.
+    private static func withoutSecret(_ id: Int64, in transaction: StoreTransaction) throws -> [UInt8]? {
+        let found = try transaction.rows("SELECT template FROM mails WHERE id = ?", [.int(id)]).first
+        guard let template = try found?.text("template"), MailTemplates.kinds[template]?.hasSecret == true else {
+            return nil
+        }
+        return try transaction.rows("SELECT model FROM mails WHERE id = ?", [.int(id)]).first
+            .map { try MailComposer.withoutSecret($0.blob("model"), template) }
     }
 
     /// How long the content of a mail is kept, so that an operator can see and retry it.

@@ -46,6 +46,8 @@ package actor MailSender {
     private var isStopping = false
     /// Whether `startDue` runs, which may claim mails.
     private var isStartingMails = false
+    /// Whether mails with attempts may wait. The sender is woken when there is a new one.
+    private var hasTried = true
 
     package init(
         queue: MailQueue, composer: MailComposer, transport: any MailTransport, settings: Settings,
@@ -87,7 +89,10 @@ package actor MailSender {
     /// - Returns: true when mails were skipped because their domain reached its limit. The next query leaves these
     ///   domains out, so it may find other mails.
     private func startDue() async throws -> Bool {
-        guard room > 0, !isStopping else { return false }
+        guard room > 0, !isStopping else {
+            hasTried = true
+            return false
+        }
         isStartingMails = true
         defer { isStartingMails = false }
         // The query may return a row that was read before the result of its mail was recorded. Mails that run now are
@@ -96,8 +101,9 @@ package actor MailSender {
         let due = try await queue.due(
             fresh: room, retries: settings.retriesMax - busy.values.count { $0 }, underWay: Array(busy.keys),
             without: domainLimits.full)
+        hasTried = due.hasTried
         var hasSkippedMails = false
-        for mail in due where busy[mail.id] == nil && room > 0 && !isStopping {
+        for mail in due.mails where busy[mail.id] == nil && room > 0 && !isStopping {
             let domain = DomainLimits.domain(of: mail.toAddress)
             guard domainLimits.begin(domain) else {
                 hasSkippedMails = hasSkippedMails || MailQueue.canSkipDomain(domain)
@@ -109,13 +115,14 @@ package actor MailSender {
                 domainLimits.end(domain, after: nil)
             }
         }
-        try await queue.releaseClaims(due.map(\.id).filter { underWay[$0] == nil })
+        try await queue.releaseClaims(due.mails.map(\.id).filter { underWay[$0] == nil })
         return hasSkippedMails && room > 0 && !isStopping
     }
 
     /// When the next attempt is due; nil when none waits. Running mails wake the sender when they end.
     private func nextDue() async throws -> Timestamp? {
         if let resumesAt = health.resumesAt(from: .now) { return resumesAt }
+        guard hasTried else { return nil }
         return try await queue.nextAttempt(underWay: Array(underWay.keys), without: domainLimits.full)
     }
 

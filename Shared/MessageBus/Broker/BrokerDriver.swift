@@ -177,8 +177,7 @@ final class BrokerDriver: SocketDriver {
     /// False when the peer is gone.
     private func send(_ message: BusMessage, to lane: [UInt8]) -> Bool {
         do {
-            let frames = try [lane] + message.frames
-            return try socket.send(frames) == .sent
+            return try socket.send(message.frames(to: lane)) == .sent
         } catch {
             logger.error(
                 "A message could not be sent.", metadata: ["bus.lane": "\(name(of: lane))", "error": "\(error)"])

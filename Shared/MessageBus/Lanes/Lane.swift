@@ -95,6 +95,13 @@ private struct ClosureReplyPath: ReplyPath {
 public protocol LaneHandler: AnyObject {
     /// Handles a request, which must be answered by `ServiceRequest.reply` exactly once, now or later.
     func handle(_ request: ServiceRequest)
+    /// The lane has passed on all requests that it has received.
+    func batchEnded()
+}
+
+extension LaneHandler {
+    /// Does nothing, for a handler that has nothing left then.
+    public func batchEnded() {}
 }
 
 /// The thread-safe handle of a lane: passes work from other threads to the lane's thread, which `LaneDriver` runs.
@@ -308,7 +315,7 @@ final class LaneDriver: SocketDriver {
         if let faults, faults.drops(message) { return }
         do {
             // Without a high-water mark a DEALER is never full; before the first connection it queues.
-            _ = try socket.send(message.frames)
+            _ = try socket.send(message.frames())
         } catch {
             logger.error(
                 "A message could not be sent.", metadata: ["bus.kind": "\(message.envelope.kind)", "error": "\(error)"])
@@ -363,7 +370,10 @@ final class LaneDriver: SocketDriver {
         !calls.isEmpty || leaving != nil || link.news?.isWaiting == true || faults?.isHolding == true
     }
 
-    func batchEnded() { link.set(underWay: unanswered + calls.count) }
+    func batchEnded() {
+        handler.batchEnded()
+        link.set(underWay: unanswered + calls.count)
+    }
 
     func tick() {
         watch.ticked()

@@ -161,6 +161,7 @@ final class GroupCommit {
                 isStale = isStale || reason == .bySchema
                 return .overtaken(reason)
             }
+            if transaction.hasUnguarded, writer.isInPlace, error is PartialChange { return .overtaken(.byOutright) }
             let trouble = StorageTrouble(error)
             if transaction.hasOutright, writer.isInPlace, [nil, .damaged, .index].contains(trouble) {
                 return .overtaken(.byOutright)

@@ -111,10 +111,14 @@ extension StoreConnection {
         statement.reset()
     }
 
-    func rows(_ sql: String, _ arguments: [SQLValue] = []) throws -> [SQLRow] {
+    /// - Parameter bound: called before the statement runs.
+    func rows(
+        _ sql: String, _ arguments: [SQLValue] = [], bound: (any StoreStatement) throws -> Void = { _ in }
+    ) throws -> [SQLRow] {
         let statement = try statement(sql)
         defer { statement.reset() }
         try statement.bind(arguments)
+        try bound(statement)
         var rows: [SQLRow] = []
         var names: [String] = []
         while try statement.step() {

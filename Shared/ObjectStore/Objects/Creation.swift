@@ -1,8 +1,10 @@
 import ParseProtocol
 
-/// The prepared statements and facts of a class that each create of its objects needs.
+/// The prepared statements and facts of a class that each create or update of its objects needs.
 struct Creation {
     let insert: any StoreStatement
+    /// The UPDATE of a row, without `createdAt`.
+    let update: any StoreStatement
     /// The same INSERT for plain objects in PostgreSQL, sent without waiting for a result. If it fails, all jobs of the
     /// group are retried.
     let unanswered: PostgreSQLStoreStatement?
@@ -17,9 +19,17 @@ struct Creation {
             """
         let dialect = connection.dialect
         insert = try connection.statement(row + dialect.orNothing + dialect.returningId)
+        update = try connection.statement(Self.updating(info, dialect, setsCreatedAt: false))
         isPlain = info.textFields.isEmpty && info.geoField == nil && info.relationFields.isEmpty
         unanswered =
             isPlain && dialect != .sqlite ? try connection.statement(row) as? PostgreSQLStoreStatement : nil
+    }
+
+    static func updating(_ info: ClassInfo, _ dialect: Dialect, setsCreatedAt: Bool) -> String {
+        """
+        UPDATE o\(info.id) SET \(setsCreatedAt ? "createdAt = ?6, " : "")updatedAt = ?1, publicRead = ?2, \
+        publicWrite = ?3, \(dialect.setting(document: "?4")) WHERE id = ?5
+        """
     }
 }
 

@@ -65,6 +65,19 @@ public class ObjectReader: ObjectReading {
     ///   stores it in `lastGeneration` if there is a row.
     func readingOnce<T>(_ body: (_ readsGeneration: Bool) throws -> T) throws -> T { try reading { try body(false) } }
 
+    /// Runs a statement of `readingOnce` whose rows do not have the schema's number, and reads the number in the same
+    /// round trip from a later snapshot: if it is still the known number, the rows are of the known schema.
+    /// `takeGeneration` follows the first step.
+    func sendWithGeneration(_ statement: any StoreStatement) throws {
+        guard let server = connection as? PostgreSQLStoreConnection else { return }
+        try (statement as? PostgreSQLStoreStatement)?.send()
+        try server.sendGeneration()
+    }
+
+    func takeGeneration() throws {
+        lastGeneration = try (connection as? PostgreSQLStoreConnection)?.sentGeneration()
+    }
+
     /// Whether the database has the class.
     public func hasClass(_ name: String) -> Bool { schema.classes[name] != nil }
 
@@ -115,31 +128,45 @@ public class ObjectReader: ObjectReading {
             try statement.bind(objectId, at: 5)
             guard try statement.step() else { throw ParseError.objectNotFound }
             if readsGeneration { lastGeneration = statement.int(2) }
-            let selection = try selection(info, keys: keys, excludeKeys: excludeKeys, caller)
-            let sharing = ResponseSharing(of: info, to: caller, [.get]) { statement.int(1) != 0 }
-            let document = statement.bytes(0)
-            if selection.isEverything { return ReadObject(body: Array(document), sharing: sharing) }
-            var output: [UInt8] = []
-            selection.append(document, objectId: objectId, to: &output)
-            return ReadObject(body: output, sharing: sharing)
+            return try object(
+                in: statement, info, objectId, keys: keys, excludeKeys: excludeKeys, caller: caller)
         }
+    }
+
+    /// The object in the current row of a statement for one object.
+    func object(
+        in statement: any StoreStatement, _ info: ClassInfo, _ objectId: String, keys: [String],
+        excludeKeys: [String], caller: Caller
+    ) throws -> ReadObject {
+        let selection = try selection(info, keys: keys, excludeKeys: excludeKeys, caller)
+        let sharing = ResponseSharing(of: info, to: caller, [.get]) { statement.int(1) != 0 }
+        let document = statement.bytes(0)
+        if selection.isEverything { return ReadObject(body: Array(document), sharing: sharing) }
+        var output: [UInt8] = []
+        selection.append(document, objectId: objectId, to: &output)
+        return ReadObject(body: output, sharing: sharing)
     }
 
     func singleStatement(
         _ info: ClassInfo, _ decision: ClassPermissions.Decision, _ caller: Caller, readsGeneration: Bool = false
     ) throws -> any StoreStatement {
-        let key = SingleKey(classId: info.id, kind: CallerKind(caller), readsGeneration: readsGeneration)
-        if decision == .allowed, let statement = singles[key] {
-            try caller.bind(to: statement)
-            return statement
-        }
+        let statement = try unboundStatement(info, decision, CallerKind(caller), readsGeneration: readsGeneration)
+        try caller.bind(to: statement)
+        return statement
+    }
+
+    /// The statement for one object (parameter 5), to which the caller is not bound yet.
+    func unboundStatement(
+        _ info: ClassInfo, _ decision: ClassPermissions.Decision, _ kind: CallerKind, readsGeneration: Bool
+    ) throws -> any StoreStatement {
+        let key = SingleKey(classId: info.id, kind: kind, readsGeneration: readsGeneration)
+        if decision == .allowed, let statement = singles[key] { return statement }
         let generation = readsGeneration ? ", (SELECT generation FROM storeState)" : ""
         var sql = "SELECT o.doc, o.publicRead\(generation) FROM o\(info.id) o WHERE o.objectId=?5"
-        if let readable = key.kind.condition(.read, of: info) { sql += " AND \(readable)" }
+        if let readable = kind.condition(.read, of: info) { sql += " AND \(readable)" }
         if case .whereUserIs(let fields) = decision { sql += " AND \(try CompiledQuery.userIs(in: fields, info))" }
         let statement = try connection.statement(sql)
         if decision == .allowed { singles[key] = statement }
-        try caller.bind(to: statement)
         return statement
     }
 
@@ -178,18 +205,14 @@ public class ObjectReader: ObjectReading {
             var bytes = 0
             let statement = try singleStatement(info, decision, caller)
             defer { statement.reset() }
-            for id in ids {
-                try statement.bind(id, at: 5)
-                if try statement.step() {
-                    var document: [UInt8] = []
-                    selection.append(statement.bytes(0), objectId: id, to: &document)
-                    bytes += document.count
-                    guard bytes <= ObjectReader.answerBytesMax else { throw ObjectReader.answerTooLarge }
-                    guard bytes <= bytesMax ?? bytes else { throw ResponseTooBig(bytes: bytes, rows: found.count + 1) }
-                    if document.count >= 4096 { try connection.timeLimit.check() }
-                    found.append((id, document))
-                }
-                statement.reset()
+            try forEachFound(by: statement, ids, caller) { id, statement in
+                var document: [UInt8] = []
+                selection.append(statement.bytes(0), objectId: id, to: &document)
+                bytes += document.count
+                guard bytes <= ObjectReader.answerBytesMax else { throw ObjectReader.answerTooLarge }
+                guard bytes <= bytesMax ?? bytes else { throw ResponseTooBig(bytes: bytes, rows: found.count + 1) }
+                if document.count >= 4096 { try connection.timeLimit.check() }
+                found.append((id, document))
             }
             return found
         }
@@ -203,6 +226,10 @@ public class ObjectReader: ObjectReading {
     /// The rows of a SELECT on the service's own tables; `arguments` are bound to `?`.
     /// - Throws: `StoreError`.
     public func rows(_ sql: String, _ arguments: [SQLValue]) throws -> [SQLRow] {
-        try reading { try connection.rows(sql, arguments) }
+        try readingOnce { readsGeneration in
+            let rows = try connection.rows(sql, arguments) { if readsGeneration { try sendWithGeneration($0) } }
+            if readsGeneration { try takeGeneration() }
+            return rows
+        }
     }
 }

@@ -29,7 +29,9 @@ extension StoreTransaction {
         // As in Parse Server, a create with the maintenance key keeps `updatedAt` only if it has `createdAt`.
         let updatedAt = try isImported || given != nil ? Self.moment(fields["updatedAt"]) ?? createdAt : now
         if !isImported { try Self.checkOrder(createdAt, updatedAt) }
-        var draft = try ObjectDraft(info: info, document: [:], isNew: true, caller: caller)
+        // With room for the id, both times and an ACL.
+        var draft = try ObjectDraft(
+            info: info, document: Dictionary(minimumCapacity: fields.count + 4), isNew: true, caller: caller)
         try draft.apply(fields)
         if !isImported { try draft.applyDefaultACL() }
         try checkNewFields(draft, caller)
@@ -94,11 +96,10 @@ extension StoreTransaction {
         noteChange(of: info, objectId)
 
         // A single statement, which succeeds completely or changes nothing (`changesAtOnce`).
-        let statement = try connection.statement(
-            """
-            UPDATE o\(info.id) SET \(createdAt == nil ? "" : "createdAt = ?6, ")updatedAt = ?1, publicRead = ?2, \
-            publicWrite = ?3, \(dialect.setting(document: "?4")) WHERE id = ?5
-            """)
+        let statement =
+            try createdAt == nil
+            ? creation(of: draft.info).update
+            : connection.statement(Creation.updating(info, dialect, setsCreatedAt: true))
         try statement.bind(updatedAt.milliseconds, at: 1)
         try statement.bind(SQLValue.int(draft.access.publicRead ? 1 : 0), at: 2)
         try statement.bind(SQLValue.int(draft.access.publicWrite ? 1 : 0), at: 3)

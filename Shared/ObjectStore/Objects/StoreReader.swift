@@ -53,9 +53,34 @@ public final class StoreReader: ObjectReader {
                 isReading = false
                 try? connection.execute("COMMIT")
             }
+            if let server = connection as? PostgreSQLStoreConnection, let result = try readAhead(server, body) {
+                return try result.get()
+            }
             if try generationAtBegin() != schema.generation { schema = try Schema.load(connection) }
             return try super.reading(body)
         }
+    }
+
+    /// PostgreSQL gets the BEGIN and the request for the schema's number together with the first statement of `body`.
+    /// - Returns: nil when `body` has to run again: the schema has changed, or the connection is lost.
+    private func readAhead<T>(
+        _ server: PostgreSQLStoreConnection, _ body: () throws -> T
+    ) throws -> Result<T, any Error>? {
+        try server.beginReading()
+        try server.sendGeneration()
+        let result: Result<T, any Error>
+        do {
+            result = .success(try super.reading(body))
+        } catch {
+            // Another run would have no time left.
+            if PostgreSQLStoreConnection.isOver(error) { throw error }
+            if server.isRevivable { return nil }
+            result = .failure(error)
+        }
+        // The number has come with the first answer; a body without a statement waits here.
+        if try super.reading({ try server.sentGeneration() }) == schema.generation { return result }
+        if server.isInTransaction { try server.rollback() }
+        return nil
     }
 
     /// Begins a snapshot; retries once if the server closed the idle connection.
@@ -87,6 +112,7 @@ public final class StoreReader: ObjectReader {
         return try answered {
             lastGeneration = nil
             let result = try server.attempted { try super.reading { try body(true) } }
+            if case .failure(let error as StoreError) = result, error.isOvertaken { throw error }
             // A read that found no row, or failed, did not return the number.
             let generation = try lastGeneration ?? super.reading { try server.generation() }
             return generation == schema.generation ? result : nil

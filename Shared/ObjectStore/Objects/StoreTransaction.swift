@@ -137,8 +137,11 @@ public final class StoreTransaction: ObjectReader {
     private var postponed: Int64 = 0
     private var work: Int64 { connection.totalChanges + postponed }
 
+    /// Whether any job of the group ran without the savepoint that it needs after a failure.
+    private(set) var hasUnguarded = false
+
     /// Starts the next group.
-    func beginGroup() { hasOutright = false }
+    func beginGroup() { (hasOutright, hasUnguarded) = (false, false) }
 
     /// As `atOnce`, for a whole job in a group that can be retried. In PostgreSQL it also uses no savepoint and does
     /// not wait for each row.
@@ -146,6 +149,14 @@ public final class StoreTransaction: ObjectReader {
         if dialect == .sqlite { return try atOnce(body) }
         (isOutright, hasOutright) = (true, true)
         defer { isOutright = false }
+        return try atOnce(body)
+    }
+
+    /// As `atOnce`, for a whole job that may also fail halfway: the group is then retried with savepoints. In PostgreSQL
+    /// a savepoint copies no pages, so the job gets one at once.
+    func unguarded<T>(_ body: () throws -> T) throws -> T {
+        guard dialect == .sqlite else { return try nested(body) }
+        hasUnguarded = true
         return try atOnce(body)
     }
 

@@ -175,18 +175,28 @@ final class PostgreSQLStoreConnection: StoreConnection {
         return error
     }
 
-    private static func isOver(_ error: any Error) -> Bool {
+    /// Whether the time of a read is over.
+    static func isOver(_ error: any Error) -> Bool {
         error is ReadOverrun || (error as? ParseError)?.code == .timeout
     }
 
     /// Whether the lost connection may be replaced: it is a reader's, so nothing is lost with it.
     var isRevivable: Bool { !isClosed && !isWriting && server.isBroken }
 
-    // MARK: Where every process writes
-
     /// Used only here, so that its result remains available until it is read.
-    private lazy var beginStatement = PostgreSQLStoreStatement(
+    private lazy var generationStatement = PostgreSQLStoreStatement(
         "SELECT generation FROM storeState WHERE id = 1", self)
+
+    /// Requests the schema's number in the round trip of the next statement that is waited for.
+    func sendGeneration() throws { try generationStatement.send() }
+
+    /// The number that was requested.
+    func sentGeneration() throws -> Int64? {
+        defer { generationStatement.reset() }
+        return try generationStatement.step() ? generationStatement.int(0) : nil
+    }
+
+    // MARK: Where every process writes
 
     /// Also requests the schema's number in the same round trip. The transaction gets its lock before its snapshot.
     /// Transactions that change classes, or prepare tables at a start, lock exclusively, so that none of them overlaps
@@ -203,7 +213,7 @@ final class PostgreSQLStoreConnection: StoreConnection {
         try enqueue("LOCK TABLE storeState IN \(isExclusive ? "EXCLUSIVE" : "ROW SHARE") MODE")
         if !waitsLong { try enqueue("SET LOCAL lock_timeout = \(Self.shortWait)") }
         self.isExclusive = isExclusive
-        try beginStatement.send()
+        try sendGeneration()
     }
 
     func requireExclusive() throws {
@@ -214,8 +224,7 @@ final class PostgreSQLStoreConnection: StoreConnection {
 
     func generationAtBegin() throws -> Int64? {
         guard isShared else { return nil }
-        defer { beginStatement.reset() }
-        return try beginStatement.step() ? beginStatement.int(0) : nil
+        return try sentGeneration()
     }
 
     /// Does not block readers.

@@ -8,6 +8,10 @@ final class PostgreSQLStoreStatement: StoreStatement {
     private var statement: PostgreSQLStatement?
     /// The number of the server connection (`PostgreSQLStoreConnection.number`) that `statement` belongs to.
     private var number = -1
+    /// A twin ends with its server connection.
+    private let isTwin: Bool
+    /// Twins without a run under way.
+    private var spareTwins: [PostgreSQLStoreStatement] = []
     var uses = 0
     /// Nanoseconds waited for the server since the last `takeCost`.
     private var nanoseconds: UInt64 = 0
@@ -25,6 +29,7 @@ final class PostgreSQLStoreStatement: StoreStatement {
     init(_ sql: String, _ connection: PostgreSQLStoreConnection) {
         self.sql = sql
         self.connection = connection
+        isTwin = false
         kind =
             switch sql.prefix(12).uppercased() {
             case "COMMIT": .commit
@@ -34,8 +39,31 @@ final class PostgreSQLStoreStatement: StoreStatement {
             }
     }
 
+    private init(twin statement: PostgreSQLStatement, of original: PostgreSQLStoreStatement) {
+        sql = original.sql
+        connection = original.connection
+        isTwin = true
+        kind = original.kind
+        self.statement = statement
+        number = original.number
+    }
+
+    /// A statement with the same SQL, for a run that is under way beside others. `takeBack` ends its use.
+    func twin() throws -> PostgreSQLStoreStatement {
+        let statement = try current()
+        while let twin = spareTwins.popLast() { if twin.number == number { return twin } }
+        return PostgreSQLStoreStatement(twin: PostgreSQLStatement(besides: statement), of: self)
+    }
+
+    /// Drops the twin's result.
+    func takeBack(_ twin: PostgreSQLStoreStatement) {
+        twin.reset()
+        spareTwins.append(twin)
+    }
+
     private func current() throws -> PostgreSQLStatement {
         if let statement, number == connection.number, !connection.isBroken { return statement }
+        guard !isTwin else { throw StoreError(sqlState: "08003", message: "the connection of a sent read is lost") }
         let new = try connection.serverStatement(sql)
         (statement, number) = (new, connection.number)
         return new

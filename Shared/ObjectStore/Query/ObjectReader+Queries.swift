@@ -13,34 +13,37 @@ extension ObjectReader {
     }
 
     private func page(_ query: Query, _ caller: Caller) throws -> FoundPage {
-        try reading {
-            guard let bytesMax = query.answerBytesMax, bytesMax <= Self.draftBytesMax else {
-                var body: [UInt8] = []
-                body.reserveCapacity(Self.capacity(for: query))
-                let (rows, sharing) = try append(query, caller, to: &body)
-                return FoundPage(body: body, rows: rows, sharing: sharing)
-            }
-            // Most oversized pages exceed the limit only after filling it. They are written into a reused buffer,
-            // because allocating new memory costs many times more than writing to it.
-            var draft: [UInt8] = []
-            swap(&draft, &pageDraft)
-            draft.removeAll(keepingCapacity: true)
-            defer { if draft.capacity <= 4 * Self.draftBytesMax { swap(&draft, &pageDraft) } }
-            let (rows, sharing) = try append(query, caller, to: &draft)
-            return FoundPage(body: draft.withUnsafeBufferPointer(Array.init), rows: rows, sharing: sharing)
+        guard query.hasOneStatement else { return try reading { try page(query, caller, readsGeneration: false) } }
+        return try readingOnce { try page(query, caller, readsGeneration: $0) }
+    }
+
+    private func page(_ query: Query, _ caller: Caller, readsGeneration: Bool) throws -> FoundPage {
+        guard let bytesMax = query.answerBytesMax, bytesMax <= Self.draftBytesMax else {
+            var body: [UInt8] = []
+            body.reserveCapacity(Self.capacity(for: query))
+            let (rows, sharing) = try append(query, caller, readsGeneration, to: &body)
+            return FoundPage(body: body, rows: rows, sharing: sharing)
         }
+        // Most oversized pages exceed the limit only after filling it. They are written into a reused buffer,
+        // because allocating new memory costs many times more than writing to it.
+        var draft: [UInt8] = []
+        swap(&draft, &pageDraft)
+        draft.removeAll(keepingCapacity: true)
+        defer { if draft.capacity <= 4 * Self.draftBytesMax { swap(&draft, &pageDraft) } }
+        let (rows, sharing) = try append(query, caller, readsGeneration, to: &draft)
+        return FoundPage(body: draft.withUnsafeBufferPointer(Array.init), rows: rows, sharing: sharing)
     }
 
     /// Appends the page.
     /// - Throws: `ResponseTooBig` when it is larger than the query allows, `.invalidQuery` (102) above 32 MiB.
     private func append(
-        _ query: Query, _ caller: Caller, to body: inout [UInt8]
+        _ query: Query, _ caller: Caller, _ readsGeneration: Bool, to body: inout [UInt8]
     ) throws -> (rows: Int, sharing: ResponseSharing) {
         let bytesMax = min(query.answerBytesMax ?? .max, ObjectReader.answerBytesMax)
         body.append(contentsOf: #"{"results":["#.utf8)
         var rows = 0
         var nextCheck = min(ObjectReader.bytesPerCheck, bytesMax)
-        let found = try forEachRow(of: query, caller) { statement, selection, score in
+        let found = try forEachRow(of: query, caller, readsGeneration: readsGeneration) { statement, selection, score in
             if rows > 0 { body.append(UInt8(ascii: ",")) }
             rows += 1
             selection.append(statement.bytes(0), objectId: statement.text(1), to: &body)
@@ -59,7 +62,7 @@ extension ObjectReader {
         body.append(UInt8(ascii: "]"))
         var isShareable = found.isShareable
         if query.wantsCount {
-            let counted = try counted(query, caller)
+            let counted = try counted(query, caller, readsGeneration)
             body.append(contentsOf: #","count":\#(counted.count)"#.utf8)
             isShareable = isShareable && counted.isShareable
         }
@@ -99,15 +102,20 @@ extension ObjectReader {
     /// The number of matches, ignoring limit and skip.
     public func count(_ query: Query, caller: Caller) throws -> Int {
         try reading {
-            return try counted(query, caller).count
+            return try counted(query, caller, false).count
         }
     }
 
-    private func counted(_ query: Query, _ caller: Caller) throws -> (count: Int, isShareable: Bool) {
+    private func counted(
+        _ query: Query, _ caller: Caller, _ readsGeneration: Bool
+    ) throws -> (count: Int, isShareable: Bool) {
         guard let compiled = try compiled(query, .count, nil, caller) else { return (0, false) }
         let statement = try compiled.prepared(compiled.countSQL, connection, caller)
         defer { end(statement, of: compiled.countShape, caller) }
-        return (try statement.step() ? Int(statement.int(0)) : 0, compiled.isShareable)
+        if readsGeneration { try sendWithGeneration(statement) }
+        let count = try statement.step() ? Int(statement.int(0)) : 0
+        if readsGeneration { try takeGeneration() }
+        return (count, compiled.isShareable)
     }
 
     /// The callers that can share the response to a query whose result depends only on its text, its class and read
@@ -130,7 +138,8 @@ extension ObjectReader {
     }
 
     @discardableResult func forEachRow(
-        of query: Query, _ caller: Caller, _ body: (any StoreStatement, FieldSelection, _ score: Double?) throws -> Void
+        of query: Query, _ caller: Caller, readsGeneration: Bool = false,
+        _ body: (any StoreStatement, FieldSelection, _ score: Double?) throws -> Void
     ) throws -> WalkedRows {
         // A limit of 0 with a count is the protocol's form of counting, which does not need the right to find.
         if query.limit <= 0, query.wantsCount {
@@ -146,10 +155,14 @@ extension ObjectReader {
         let statement = try compiled.prepared(
             compiled.pageSQL(for: query, connection), connection, caller, limit: query.limit, skip: query.skip)
         defer { end(statement, of: compiled.shape, caller) }
+        if readsGeneration { try sendWithGeneration(statement) }
+        var hasRow = try statement.step()
+        if readsGeneration { try takeGeneration() }
         var last: QueryCursor?
-        while try statement.step() {
+        while hasRow {
             try body(statement, selection, compiled.hasScore ? statement.real(2) : nil)
             if start != nil { last = cursor(at: statement, of: query, compiled) }
+            hasRow = try statement.step()
         }
         if let last { return WalkedRows(cursor: try last.text(), isShareable: false) }
         // No new rows: the next page starts at the same position.
@@ -298,6 +311,12 @@ extension Query {
             let equalities = value.objectValue.flatMap { PlainEqualities($0, of: info) }
             return (equalities.map { .form($0.form) }, equalities)
         }
+    }
+
+    /// Whether its rows, or only their count, are found by one statement; others need one snapshot.
+    fileprivate var hasOneStatement: Bool {
+        guard after == nil, !wantsCount || limit <= 0, case .text(let text) = condition else { return false }
+        return !text.contains(UInt8(ascii: "$")) || !text.contains(text: "$relatedTo")
     }
 
     /// Whether the condition is only `{"objectId": "…"}`, which counts as a get for permissions.

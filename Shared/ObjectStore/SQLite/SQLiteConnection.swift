@@ -38,16 +38,21 @@ final class SQLiteConnection: StoreConnection {
     /// Limit of a value's or row's bytes, 64 MiB: twice the largest response. SQLite's own limit is 1 GB.
     static let valueBytesMax: Int32 = 67_108_864
 
-    /// Limit of the bytes of a savepoint's pages in memory: 30 pages, more than a checkout changes. SQLite's default is
-    /// 64 KiB. Beyond the limit, all savepoint pages of that commit go to a temporary file, with two system calls per
-    /// page and savepoint. SQLite first writes the pages in memory to that file in one piece, and its unixWrite accepts
-    /// less than 128 KiB: with a higher limit it reports a full disk.
+    /// Limit of the bytes of a savepoint's pages in memory: 30 pages. SQLite's default is 64 KiB. Beyond the limit, all
+    /// savepoint pages of that commit go to a temporary file, with two system calls per page and savepoint. A placed
+    /// order changes more pages, so its job has no savepoint at first (`seldomFails`). SQLite first writes the pages in
+    /// memory to that file in one piece, and its unixWrite accepts less than 128 KiB: with a higher limit it reports a
+    /// full disk.
     private static let savepointBytesMax: Int32 = 126_976
 
     /// Set before the first connection of the process (https://www.sqlite.org/c3ref/config.html). SQLite refuses it if
-    /// other code in the process already used SQLite; this only costs time.
-    private static let savepointsAreSettled: Bool =
+    /// other code in the process already used SQLite; this only costs time and memory.
+    private static let isConfigured: Bool =
         satchel_keep_savepoints_in_memory(savepointBytesMax) == SQLITE_OK
+        && satchel_allocate_pages_when_used() == SQLITE_OK
+
+    /// Set after `isConfigured`, which must be the first call of SQLite.
+    private static let logsAreJoined: Bool = satchel_join_logs() == SQLITE_OK
 
     /// The path of a database in memory.
     static let inMemory = ":memory:"
@@ -55,7 +60,8 @@ final class SQLiteConnection: StoreConnection {
     /// - Parameter synchronous: makes this the writing connection, which creates a missing file; nil opens read-only.
     /// - Throws: `StoreError`, also for a file that is not a database.
     init(path: String, writing synchronous: Synchronous?) throws {
-        _ = SQLiteConnection.savepointsAreSettled
+        _ = SQLiteConnection.isConfigured
+        _ = SQLiteConnection.logsAreJoined
         handle = try SQLiteConnection.open(path, isWriting: synchronous != nil)
         sqlite3_extended_result_codes(handle, 1)
         sqlite3_busy_timeout(handle, SQLiteConnection.busyMilliseconds)
@@ -168,6 +174,13 @@ final class SQLiteConnection: StoreConnection {
     func beginReading() throws { try execute("BEGIN") }
 
     func beginWriting() throws { try execute("BEGIN IMMEDIATE") }
+
+    /// Commits with few, large writes to the log (`log.h`).
+    func commit() throws {
+        satchel_join_log_writes(handle, 1)
+        defer { satchel_join_log_writes(handle, 0) }
+        try execute("COMMIT")
+    }
 
     /// Calls of Satchel's SQL functions since the connection was opened.
     var functionCalls: Int { timeLimit.functionCalls }

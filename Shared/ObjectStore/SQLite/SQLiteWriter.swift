@@ -73,7 +73,7 @@ final class SQLiteWriter: StoreWriter {
         var noted: Int64?
         if hasChanged { noted = try noteGeneration(connection) }
         board?.begin(changes)
-        try connection.execute("COMMIT")
+        try connection.commit()
         if let noted { register?.note(noted) }
     }
 

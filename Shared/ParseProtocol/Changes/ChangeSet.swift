@@ -18,6 +18,8 @@ package struct ChangeSet: Sendable {
     /// Above this limit the whole database counts as changed: so many subjects would touch most of a board's counters.
     package static let subjectsMax = 4096
 
+    private static let usualSubjects = 48
+
     /// The changed subjects, unless everything changed.
     package private(set) var subjects: Set<ChangeSubject> = []
     /// Whether the whole database may have changed.
@@ -35,6 +37,8 @@ package struct ChangeSet: Sendable {
     package mutating func note(_ className: String, _ objectId: String) {
         guard !isEverything else { return }
         if className != lastClass {
+            // A commit under load changes dozens of objects. Each growth of the set would hash all of them again.
+            if subjects.isEmpty { subjects.reserveCapacity(Self.usualSubjects) }
             subjects.insert(.page(ofClass: className))
             lastClass = className
         }

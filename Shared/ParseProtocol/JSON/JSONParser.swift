@@ -127,6 +127,8 @@ private struct JSONParser {
             position += 1
             return .object(members)
         }
+        // A document usually has more than three members. Each growth of the table would hash all of them again.
+        if depth == 0 { members.reserveCapacity(12) }
         while true {
             let key = try name()
             members[key] = try value(depth: depth + 1, isOrdered: !ordered.isEmpty && ordered.contains(key))
@@ -185,21 +187,21 @@ private struct JSONParser {
     }
 
     private mutating func string() throws(JSONError) -> String {
-        position += 1
-        let start = position
-        while position < bytes.count {
-            let byte = bytes[position]
-            if byte == UInt8(ascii: "\"") {
-                let text = try utf8(start..<position)
-                let count = position - start
-                position += 1
-                return count > CombiningMarks.runBytes ? try bounded(text) : text
-            }
-            if byte == UInt8(ascii: "\\") { return try escapedString(from: start) }
-            guard byte >= 0x20 else { throw malformed }
+        let start = position + 1
+        let (end, isASCII) = JSONText.plainPart(of: bytes, from: start)
+        position = end
+        switch try peek() {
+        case UInt8(ascii: "\""):
+            // ASCII is valid UTF-8 without marks. `String(validating:)` takes 0.1 microseconds more.
+            let text =
+                isASCII
+                ? String(decoding: UnsafeBufferPointer(rebasing: bytes[start..<end]), as: UTF8.self)
+                : try utf8(start..<end)
             position += 1
+            return !isASCII && end - start > CombiningMarks.runBytes ? try bounded(text) : text
+        case UInt8(ascii: "\\"): return try escapedString(from: start)
+        default: throw malformed
         }
-        throw malformed
     }
 
     private func utf8(_ range: Range<Int>) throws(JSONError) -> String {
@@ -296,11 +298,18 @@ private struct JSONParser {
             }
             try digits()
         }
+        if isWhole, position - firstDigit <= JSONParser.safeDigits {
+            let magnitude = bytes[firstDigit..<position].reduce(Int64(0)) { $0 * 10 + Int64($1 & 0x0F) }
+            return .int(firstDigit > start ? -magnitude : magnitude)
+        }
         let text = try utf8(start..<position)
         if isWhole, let whole = Int64(text), whole.magnitude <= 1 << 53 { return .int(whole) }
         guard let number = Double(text), number.isFinite else { throw .malformed(offset: start) }
         return JSON(number: number)
     }
+
+    /// A number of so many digits is below 2^53.
+    private static let safeDigits = 15
 
     private mutating func digits() throws(JSONError) {
         let start = position

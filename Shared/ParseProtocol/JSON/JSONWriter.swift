@@ -2,9 +2,15 @@ extension JSON {
     /// The value as compact JSON in UTF-8. Members are sorted by name, so that equal values have equal texts.
     public var serialized: [UInt8] {
         var output: [UInt8] = []
-        output.reserveCapacity(256)
+        output.reserveCapacity(256 + textBytes)
         append(to: &output)
         return output
+    }
+
+    /// Bytes of the texts that are members of an object: most of the length of a document. 0 for any other value.
+    private var textBytes: Int {
+        guard case .object(let members) = self else { return 0 }
+        return members.values.reduce(0) { if case .string(let text) = $1 { $0 + text.utf8.count } else { $0 } }
     }
 
     /// The same as a `String`.
@@ -50,24 +56,27 @@ extension JSON {
     private static func appendQuoted(_ text: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
         output.append(UInt8(ascii: "\""))
         defer { output.append(UInt8(ascii: "\"")) }
-        // Most texts need no escape and are copied directly.
-        guard text.contains(where: { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }) else {
-            output.append(contentsOf: text)
-            return
+        var start = 0
+        while true {
+            let end = JSONText.plainPart(of: text, from: start).end
+            output.append(contentsOf: UnsafeBufferPointer(rebasing: text[start..<end]))
+            guard end < text.count else { return }
+            appendEscaped(text[end], to: &output)
+            start = end + 1
         }
-        for byte in text {
-            switch byte {
-            case UInt8(ascii: "\""): output.append(contentsOf: #"\""#.utf8)
-            case UInt8(ascii: "\\"): output.append(contentsOf: #"\\"#.utf8)
-            case 0x0A: output.append(contentsOf: #"\n"#.utf8)
-            case 0x0D: output.append(contentsOf: #"\r"#.utf8)
-            case 0x09: output.append(contentsOf: #"\t"#.utf8)
-            case ..<0x20:
-                output.append(contentsOf: #"\u00"#.utf8)
-                output.append(hexDigits[Int(byte >> 4)])
-                output.append(hexDigits[Int(byte & 0xF)])
-            default: output.append(byte)
-            }
+    }
+
+    private static func appendEscaped(_ byte: UInt8, to output: inout [UInt8]) {
+        switch byte {
+        case UInt8(ascii: "\""): output.append(contentsOf: #"\""#.utf8)
+        case UInt8(ascii: "\\"): output.append(contentsOf: #"\\"#.utf8)
+        case 0x0A: output.append(contentsOf: #"\n"#.utf8)
+        case 0x0D: output.append(contentsOf: #"\r"#.utf8)
+        case 0x09: output.append(contentsOf: #"\t"#.utf8)
+        default:
+            output.append(contentsOf: #"\u00"#.utf8)
+            output.append(hexDigits[Int(byte >> 4)])
+            output.append(hexDigits[Int(byte & 0xF)])
         }
     }
 

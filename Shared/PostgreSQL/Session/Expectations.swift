@@ -1,7 +1,7 @@
 /// The outstanding answers of the server, in their order.
 struct Expectations {
     enum Expectation {
-        case preparation(PostgreSQLStatement, name: String)
+        case preparation(Preparation, name: String)
         /// A run of a statement; the run number is nil when the caller does not need the rows.
         case execution(PostgreSQLStatement, run: Int?, Tally?)
         /// The removal of a prepared statement; its failure is ignored.

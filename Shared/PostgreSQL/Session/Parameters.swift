@@ -18,9 +18,16 @@ final class Parameters {
 
     private static let textType: Oid = 25
 
-    init(of sql: String) {
+    convenience init(of sql: String) {
         let numbers = ParameterNumbers(of: sql)
-        isUsed = (0..<numbers.count).map { numbers.used.contains($0 + 1) }
+        self.init(isUsed: (0..<numbers.count).map { numbers.used.contains($0 + 1) })
+    }
+
+    /// The parameters of the same statement, without values.
+    convenience init(like other: Parameters) { self.init(isUsed: other.isUsed) }
+
+    private init(isUsed: [Bool]) {
+        self.isUsed = isUsed
         types = isUsed.map { $0 ? 0 : Self.textType }
         buffers = isUsed.map { _ in UnsafeMutableRawBufferPointer(start: nil, count: 0) }
         values = isUsed.map { _ in nil }

@@ -5,7 +5,7 @@ extension Session {
     func takeNext() throws(PostgreSQLError) {
         switch expected.first {
         case .sync: try takeSync()
-        case .preparation(let statement, let name): try takePreparation(statement, name)
+        case .preparation(let preparation, let name): try takePreparation(preparation, name)
         case .execution(let statement, let run, let tally): try takeExecution(statement, run, tally)
         case .removal: try takeRemoval()
         case nil: break
@@ -46,7 +46,7 @@ extension Session {
         }
     }
 
-    private func takePreparation(_ statement: PostgreSQLStatement, _ name: String) throws(PostgreSQLError) {
+    private func takePreparation(_ preparation: Preparation, _ name: String) throws(PostgreSQLError) {
         while let result = try next() {
             defer { PQclear(result) }
             switch PQresultStatus(result) {
@@ -54,7 +54,7 @@ extension Session {
             case PGRES_FATAL_ERROR, PGRES_PIPELINE_ABORTED:
                 // The server skips the following run, which then reports this failure.
                 _ = try note(result)
-                if statement.name == name { statement.unprepare(isThere: false) }
+                if preparation.name == name { preparation.renew(isThere: false) }
             default: throw close(.protocolViolation("a preparation gave a result"))
             }
         }
@@ -101,7 +101,7 @@ extension Session {
 
     private func fail(_ statement: PostgreSQLStatement, _ run: Int?, isFirst: Bool) throws(PostgreSQLError) {
         let error = failure ?? .protocolViolation("the server passed over a statement without a reason")
-        if isFirst, error.isStale { statement.unprepare(isThere: true) }
+        if isFirst, error.isStale { statement.preparation.renew(isThere: true) }
         guard statement.wants(run) else {
             if isFirst { untold = untold ?? error }
             return

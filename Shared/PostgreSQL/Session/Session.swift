@@ -79,19 +79,19 @@ extension Session {
         if expected.count >= Self.unansweredMax || queuedBytes >= Self.queuedBytesMax { try flush(handle) }
         deallocateRemoved(handle)
         isSynced = false
-        if !statement.isPrepared { try prepare(statement, handle) }
-        guard statement.parameters.send(statement.name, handle) else { throw notSent() }
+        if !statement.preparation.isSent { try prepare(statement, handle) }
+        guard statement.parameters.send(statement.preparation.name, handle) else { throw notSent() }
         queuedBytes += statement.parameters.byteCount
         expected.append(.execution(statement, run: run, tally))
     }
 
     private func prepare(_ statement: PostgreSQLStatement, _ handle: OpaquePointer) throws(PostgreSQLError) {
-        let types = statement.parameters.types
-        guard PQsendPrepare(handle, statement.name, statement.sql, Int32(types.count), types) == 1 else {
+        let (types, preparation) = (statement.parameters.types, statement.preparation)
+        guard PQsendPrepare(handle, preparation.name, statement.sql, Int32(types.count), types) == 1 else {
             throw notSent()
         }
-        statement.isPrepared = true
-        expected.append(.preparation(statement, name: statement.name))
+        preparation.isSent = true
+        expected.append(.preparation(preparation, name: preparation.name))
     }
 
     /// Removes the marked prepared statements from the server, without an extra round trip. Does nothing within a

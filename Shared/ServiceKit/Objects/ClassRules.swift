@@ -25,21 +25,33 @@ public struct ProposedChange: Sendable {
     /// The caller whose permissions are checked. A rule that has authorised the change may set it to `.master`, for
     /// instance to write fields that clients cannot.
     public var caller: Caller
+    private let origin: Origin
     /// The principal of the request, with its session.
-    public let principal: Principal
+    public var principal: Principal { origin.principal }
     /// The request that `prepare` works for; nil for a change without one.
-    public let request: ServiceRequest?
+    public var request: ServiceRequest? { origin.request }
     /// Fields whose stored values the outcome includes.
     package var shown: [String] = []
     /// Results of `prepare` for `before`, for example a password's hash.
     public var notes: [String: JSON] = [:]
+
+    /// An object, because a change is copied for each step, and a copy counts the references of all its parts.
+    private final class Origin: Sendable {
+        let principal: Principal
+        let request: ServiceRequest?
+
+        init(_ principal: Principal, _ request: ServiceRequest?) {
+            self.principal = principal
+            self.request = request
+        }
+    }
 
     /// A change with the rights of `principal`. `bytes` is the length of the client's document.
     public init(
         verb: Verb, className: String, objectId: String?, proposedId: String? = nil, object: JSON,
         principal: Principal, isImported: Bool = false, bytes: Int = 0, for request: ServiceRequest?
     ) {
-        self.request = request
+        origin = Origin(principal, request)
         self.bytes = bytes
         self.verb = verb
         self.isImported = isImported
@@ -47,7 +59,6 @@ public struct ProposedChange: Sendable {
         self.className = className
         self.objectId = objectId
         self.object = object
-        self.principal = principal
         caller = Caller(principal)
     }
 }

@@ -24,7 +24,23 @@ extension ServiceRoutes {
         let isSchemaClosed = host.quotas.settings.isSchemaClosed
         let slow = SlowQueries(limit: host.configuration.start.slowAfter, logger: host.logger)
 
-        read(framed: calls.get) { message, request, reader in
+        let getReply: @Sendable (ReadObject) throws -> BusReply = { object in
+            guard object.sharing != .nobody else { return BusReply(documents: [object.body]) }
+            let reply = GetReply.with {
+                $0.alike = true
+                $0.everybody = object.sharing == .everybody
+            }
+            return try BusReply(reply, documents: [object.body])
+        }
+        read(
+            framed: calls.get,
+            sending: { message, request, reader in
+                guard completion == nil else { return nil }
+                return try reader.send(
+                    message.className, message.objectID, keys: message.keys, excludeKeys: message.excludeKeys,
+                    caller: caller(request.envelope.principal, message.className))
+            }, answer: getReply
+        ) { message, request, reader in
             let caller = caller(request.envelope.principal, message.className)
             let object: ReadObject
             do {
@@ -35,18 +51,14 @@ extension ServiceRoutes {
                 if isSchemaClosed, !caller.isOperator { try reader.requireKnown(message.className) }
                 throw error
             }
+            guard completion != nil else { return try getReply(object) }
+            // A completed body is specific to the client and must not be shared.
             let body = try completed(
                 ShownAnswer(
                     className: message.className, keys: message.keys, excludeKeys: message.excludeKeys,
                     body: object.body),
                 request, reader)
-            // A completed body is specific to the client and must not be shared.
-            guard completion == nil, object.sharing != .nobody else { return BusReply(documents: [body]) }
-            let reply = GetReply.with {
-                $0.alike = true
-                $0.everybody = object.sharing == .everybody
-            }
-            return try BusReply(reply, documents: [body])
+            return BusReply(documents: [body])
         }
 
         read(framed: calls.find) { message, request, reader in

@@ -85,7 +85,7 @@ extension ServiceRoutes {
             }
         }
         try audit?.store(in: transaction)
-        return try BusReply(reply, documents: answers, forget: forget)
+        return BusReply(body: try reply.encoded(), documents: answers, forget: forget)
     }
 
     /// The fields requested by the gateway, as the client may read them; empty if it may read none. Nil if they cannot

@@ -105,10 +105,15 @@ public enum KeyedReplies {
     private static func encode(_ reply: BusReply) throws -> [UInt8] {
         let forget = try reply.forget?.serializedBytes() ?? [UInt8]()
         var bytes: [UInt8] = []
-        for frame in [forget, reply.body] + reply.documents {
+        bytes.reserveCapacity(
+            reply.documents.reduce(forget.count + reply.body.count + 8) { $0 + $1.count + 4 })
+        func add(_ frame: [UInt8]) {
             withUnsafeBytes(of: UInt32(frame.count).littleEndian) { bytes.append(contentsOf: $0) }
             bytes.append(contentsOf: frame)
         }
+        add(forget)
+        add(reply.body)
+        for document in reply.documents { add(document) }
         return bytes
     }
 

@@ -74,7 +74,7 @@ final class OutboxOutcomes: Sendable {
 
     private func commit(_ outcomes: [(id: Int64, outcome: Outcome)]) async -> Result<Void, any Error> {
         do {
-            try await store.write(for: nil) { [parked] transaction in
+            try await store.write(for: nil, seldomFails: true) { [parked] transaction in
                 for (id, outcome) in outcomes {
                     switch outcome {
                     case .delivered:

@@ -16,6 +16,23 @@ package final class RouteHandler: LaneHandler {
     private let batch: ReplyBatch
     private let seal: ReplySeal?
     private var credit = LaneCredit()
+    private let sendsReads: Bool
+    /// Reads that were sent and not taken yet, in the order of their requests.
+    private var sent: [Sent] = []
+    /// Nanoseconds that sending them took.
+    private var sendingTime: UInt64 = 0
+
+    private struct Sent {
+        let request: ServiceRequest
+        let read: SentRead
+        let answer: @Sendable (ReadObject) throws -> BusReply
+        let alone: ServiceRoutes.Read
+    }
+
+    /// Limit of sent reads. A round trip for this number costs little more than the reads themselves.
+    private static let sentMax = 32
+    /// The longest wait for their answers. A read without one by then runs alone.
+    private static let sentLimit = Duration.milliseconds(100)
 
     /// Processor time for which a lane tries a read; it may take up to twice that. A shop's page takes a tenth of it.
     private static let slice = Duration.milliseconds(5)
@@ -27,6 +44,7 @@ package final class RouteHandler: LaneHandler {
         self.routes = routes.routes
         store = routes.host.store
         self.reader = reader
+        sendsReads = reader.sendsReads
         self.load = load
         logger = routes.host.logger
         batch = routes.host.replies
@@ -39,6 +57,8 @@ package final class RouteHandler: LaneHandler {
         switch route {
         case .read(let body):
             read(request, body)
+        case .sentRead(let send, let answer, let alone):
+            self.send(request, send, answer: answer, alone: alone)
         case .readOnStoreThread(let body):
             passToReaders(request, body, used: 0, isCostly: false)
         case .write(let keyed, let work):
@@ -74,6 +94,7 @@ package final class RouteHandler: LaneHandler {
 
     /// Tries a read on the lane for a slice. If it takes longer, the store's readers start it again.
     private func read(_ request: ServiceRequest, _ body: @escaping ServiceRoutes.Read) {
+        takeSent()
         let start = Self.now
         let outcome: Result<BusReply, BusFailure>
         do {
@@ -87,6 +108,41 @@ package final class RouteHandler: LaneHandler {
         // Wall time is cheap to read, and close to the processor time for such a short read.
         request.reply(outcome, used: Int64((Self.now - start) / 1000))
     }
+
+    /// Sends a read to the server. The lane takes its answer when no further request is at hand.
+    private func send(
+        _ request: ServiceRequest, _ send: ServiceRoutes.Sending,
+        answer: @escaping @Sendable (ReadObject) throws -> BusReply, alone: @escaping ServiceRoutes.Read
+    ) {
+        let start = Self.now
+        guard sendsReads, let read = try? send(request, reader) else { return self.read(request, alone) }
+        sent.append(Sent(request: request, read: read, answer: answer, alone: alone))
+        sendingTime += Self.now - start
+        if sent.count >= Self.sentMax { takeSent() }
+    }
+
+    /// Answers the sent reads. Each of them is charged an equal part of the time.
+    private func takeSent() {
+        guard !sent.isEmpty else { return }
+        let start = Self.now
+        let reads = sent
+        sent = []
+        let objects = reader.take(reads.map(\.read), within: Self.sentLimit)
+        let used = Int64((sendingTime + Self.now - start) / 1000) / Int64(reads.count)
+        sendingTime = 0
+        for (sent, object) in zip(reads, objects) {
+            if let object, let reply = try? sent.answer(object) {
+                sent.request.reply(.success(reply), used: used)
+            } else if Duration.nanoseconds(Int64(Self.now - start)) < Self.sentLimit {
+                read(sent.request, sent.alone)
+            } else {
+                // The lane must not be silent while the server hangs.
+                passToReaders(sent.request, sent.alone, used: 0, isCostly: false)
+            }
+        }
+    }
+
+    package func batchEnded() { takeSent() }
 
     /// Nil when the read takes longer than a slice.
     private func attempt<Found>(
@@ -105,6 +161,7 @@ package final class RouteHandler: LaneHandler {
         _ request: ServiceRequest, _ body: ServiceRoutes.Attempt,
         otherwise: @escaping @Sendable (ServiceRequest) async throws -> BusReply
     ) {
+        takeSent()
         let start = Self.now
         do {
             let found = try attempt(request, at: start) { try body(request, reader) } ?? nil
@@ -139,22 +196,12 @@ package final class RouteHandler: LaneHandler {
         _ request: ServiceRequest, keyed: Bool, atOnce: @escaping @Sendable (StoreTransaction) -> Bool,
         _ work: (ServiceRequest) throws -> ServiceRoutes.WriteWork
     ) {
-        let logger = logger
-        // The client may repeat the request when its data no longer show that it was carried out.
-        let hasClientKey = request.hasClientKey
-        let keyed = keyed || hasClientKey
         do {
-            let work = try work(request)
+            let write = RequestWrite(
+                request, keyed: keyed, atOnce: atOnce, try work(request), seal: seal, load: load, batch: batch,
+                logger: logger)
             load.began()
-            store.submit(for: request.share, of: request.trace) { [seal] in
-                keyed ? try KeyedReplies.once(request, seal, in: $0, work) : try work($0)
-            } completion: { [load, batch] result in
-                let reply = result.mapError { Self.failure($0, request, logger) }
-                request.reply(reply, used: request.budget.used, in: batch)
-                load.ended()
-            } changesAtOnce: {
-                !hasClientKey && atOnce($0)
-            }
+            store.submit(write, for: request.share, of: request.trace)
         } catch {
             request.reply(.failure(Self.failure(error, request, logger)))
         }
@@ -167,6 +214,7 @@ package final class RouteHandler: LaneHandler {
 
     /// Tries the first read of a task on the lane. If it takes longer than a slice, the task starts it again.
     private func startReading(_ request: ServiceRequest, _ begin: @escaping ServiceRoutes.FirstStep) {
+        takeSent()
         let start = Self.now
         do {
             let isSmall = request.documents.allSatisfy { $0.count <= Self.firstStepBytesMax }
@@ -225,7 +273,7 @@ package final class RouteHandler: LaneHandler {
 
     /// The reply for an error. Errors meant for clients keep their text; all others are logged and answered with
     /// `.internalServerError` (1).
-    private static func failure(_ error: any Error, _ request: ServiceRequest, _ logger: Logger) -> BusFailure {
+    static func failure(_ error: any Error, _ request: ServiceRequest, _ logger: Logger) -> BusFailure {
         let failure = BusFailure(error, of: request.kind)
         if failure == nil || StorageTrouble(error) != nil {
             logger.error(

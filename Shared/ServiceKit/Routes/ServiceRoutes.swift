@@ -11,6 +11,8 @@ import Synchronization
 public struct ServiceRoutes: Sendable {
     indirect enum Route: Sendable {
         case read(Read)
+        /// A read of one object. If the database is on a server, the lane sends those of several requests together.
+        case sentRead(Sending, answer: @Sendable (ReadObject) throws -> BusReply, alone: Read)
         /// A read that runs on the store's readers at once.
         case readOnStoreThread(Read)
         /// Keyed: the reply is stored for repetitions. Not keyed: the work itself recognises a repetition.
@@ -32,6 +34,9 @@ public struct ServiceRoutes: Sendable {
 
     /// A read without side effects, because a slow one is started again elsewhere.
     typealias Read = @Sendable (ServiceRequest, StoreReader) throws -> BusReply
+
+    /// Sends a read to the database's server; nil when it has to run alone.
+    typealias Sending = @Sendable (ServiceRequest, StoreReader) throws -> SentRead?
 
     /// A read without side effects; nil leaves the request to a task.
     typealias Attempt = @Sendable (ServiceRequest, StoreReader) throws -> BusReply?
@@ -105,6 +110,21 @@ public struct ServiceRoutes: Sendable {
         _ body: @escaping @Sendable (Request, ServiceRequest, StoreReader) throws -> BusReply
     ) {
         routes[call.kind] = .read { try body(Request(serializedBytes: $0.body), $0, $1) }
+    }
+
+    /// As above, for a read of one object, which may share a round trip to the database's server with other requests.
+    /// - Parameters:
+    ///   - send: sends what `body` reads; nil for a request that `body` must answer.
+    ///   - answer: the same reply as that of `body`.
+    mutating func read<Request, Reply>(
+        framed call: Call<Request, Reply>,
+        sending send: @escaping @Sendable (Request, ServiceRequest, StoreReader) throws -> SentRead?,
+        answer: @escaping @Sendable (ReadObject) throws -> BusReply,
+        _ body: @escaping @Sendable (Request, ServiceRequest, StoreReader) throws -> BusReply
+    ) {
+        routes[call.kind] = .sentRead(
+            { try send(Request(serializedBytes: $0.body), $0, $1) }, answer: answer,
+            alone: { try body(Request(serializedBytes: $0.body), $0, $1) })
     }
 
     /// Adds a read that runs on one of the store's reader threads, for reads that also wait for files. It needs no

@@ -47,7 +47,7 @@ import Testing
     private typealias GroupedJob = (job: Job, atOnce: Bool)
 
     /// Commits jobs as one group and returns the number of failures.
-    private func commit(_ test: TestStore, _ jobs: [GroupedJob]) async throws -> Int {
+    private func commit(_ test: TestStore, _ jobs: [GroupedJob], seldomFail: Bool = false) async throws -> Int {
         let gate = DispatchSemaphore(value: 0)
         let (held, holding) = AsyncStream<Void>.makeStream()
         test.store.submit(
@@ -58,7 +58,8 @@ import Testing
         for await _ in held {}
         let results = Results()
         for (job, atOnce) in jobs {
-            test.store.submit(job, completion: { results.add($0) }, changesAtOnce: { _ in atOnce })
+            test.store.submit(
+                seldomFails: seldomFail, job, completion: { results.add($0) }, changesAtOnce: { _ in atOnce })
         }
         gate.signal()
         await results.wait(for: jobs.count)
@@ -139,6 +140,18 @@ import Testing
         #expect(try await test.names("T", [:]).isEmpty)
         try await test.create("T", ["name": "later"])
         #expect(try await test.names("T", [:]) == ["later"])
+    }
+
+    /// After a failure halfway, the group runs again with savepoints.
+    @Test func aJobThatSeldomFailsLeavesTheOthersOfItsGroup() async throws {
+        let test = try await TestStore([ClassDefinition("T", fields: ["name": .string])])
+        let others: [GroupedJob] = [
+            ({ _ in throw ParseError(.validationError, "Refused before it began.") }, false),
+            (Self.creating("third"), true),
+        ]
+        let jobs: [GroupedJob] = Self.halfWay.map { (job: $0.job, atOnce: false) } + others
+        #expect(try await commit(test, jobs, seldomFail: true) == 2)
+        #expect(try await test.names("T", [:]) == ["first", "second", "third"])
     }
 
     /// Inside a savepoint, the failure undoes only the content of the savepoint.

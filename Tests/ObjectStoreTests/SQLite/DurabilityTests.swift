@@ -106,6 +106,28 @@ import Testing
         #expect(try await torn.refusal() == nil)
     }
 
+    /// Pages for which the cache has no room reach the log before the commit, and change there once more.
+    @Test func aCommitBeyondTheCacheIsWholeInTheLog() async throws {
+        let disk = try Disk()
+        let (store, _) = try await disk.open()
+        try await store.write { transaction in
+            let text = JSON.string(String(repeating: "x", count: 3000))
+            var ids: [String] = []
+            // 24 MB; the cache has 16 MB.
+            for _ in 0..<6000 {
+                ids.append(try transaction.create("T", ["name": "old", "text": text], caller: .master).objectId)
+            }
+            for id in ids.prefix(100) { _ = try transaction.update("T", id, ["name": "new"], caller: .master) }
+        }
+        let image = try disk.image()
+        store.stop()
+        let (other, refusal) = try await image.open()
+        #expect(refusal == nil)
+        let query = Query(className: "T", where: ["name": "new"], limit: 1000)
+        #expect(try await other.write { try $0.documents(query, caller: .master).count } == 100)
+        other.stop()
+    }
+
     @Test func aDatabaseThatIsEmptyOrMissingIsRefused() async throws {
         for change in ["empty", "missing", "empty with its log"] {
             let image = try await Self.killed()

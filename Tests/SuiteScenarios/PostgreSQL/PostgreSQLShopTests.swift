@@ -35,6 +35,38 @@ import Testing
         }
     }
 
+    /// Reads that share a round trip have the objects of their own requests, with the rights of their own callers.
+    @Test(.timeLimit(.minutes(10))) func readsAtOneTimeHaveTheirOwnAnswers() async throws {
+        let settings = try await Self.settings(.shared).merging(["SATCHEL_READ_CACHE": "off"]) { $1 }
+        try await Suite.with(settings: settings) { suite in
+            let (master, guest) = (ParseClient.master(suite), ParseClient(suite))
+            var made: [String] = []
+            for n in 0..<20 {
+                let rights: JSON = n % 4 == 0 ? [:] : ["*": ["read": true]]
+                made.append(try await master.create("Note", ["n": .int(Int64(n)), "ACL": rights]).objectId)
+            }
+            let ids = made
+            let wrong = try await withThrowingTaskGroup(of: [String].self) { group in
+                for reader in 0..<20 {
+                    group.addTask {
+                        var wrong: [String] = []
+                        for turn in reader..<(reader + 42) {
+                            let (n, isMaster) = (turn % 21, turn % 2 == 0)
+                            let id = n < ids.count ? ids[n] : "missing"
+                            let answer = try await (isMaster ? master : guest).get("/classes/Note/\(id)")
+                            let isFound = n < ids.count && (isMaster || n % 4 != 0)
+                            let isRight = isFound ? answer["n"]?.intValue == Int64(n) : answer.code == 101
+                            if !isRight { wrong.append("\(n): \(answer.text)") }
+                        }
+                        return wrong
+                    }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(wrong == [])
+        }
+    }
+
     /// Customers buy while writing replicas are killed: another replica takes over the lock, no order is lost or
     /// duplicated, and the books balance.
     @Test(.timeLimit(.minutes(10))) func noOrderIsLostWhenWritersAreKilled() async throws {

@@ -58,6 +58,7 @@ struct CustomerRow {
     }
 
     func store(in transaction: StoreTransaction) throws {
+        guard profile != stored else { return try storeSums(in: transaction) }
         try transaction.execute(
             """
             INSERT INTO customers(customerId, orders, spent, otherSpent, lastOrderAt, profile, byName, byEmail)
@@ -71,12 +72,21 @@ struct CustomerRow {
                 .int(lastOrderAt), .text(profile.json.serializedText), .text(CustomerProfile.folded(profile.name)),
                 .text(CustomerProfile.folded(profile.email)),
             ])
-        guard profile != stored else { return }
         try transaction.execute("DELETE FROM customerWords WHERE customerId = ?", [.text(customerId)])
         for word in profile.words.sorted() {
             try transaction.execute(
                 "INSERT INTO customerWords(word, customerId) VALUES (?, ?)", [.text(word), .text(customerId)])
         }
+    }
+
+    /// Changes no column of the profile, so that the engine leaves its indexes alone.
+    private func storeSums(in transaction: StoreTransaction) throws {
+        try transaction.execute(
+            "UPDATE customers SET orders = ?, spent = ?, otherSpent = ?, lastOrderAt = ? WHERE customerId = ?",
+            [
+                .int(orders), .int(spent[shopCurrency] ?? 0), .text(otherSpent.serializedText), .int(lastOrderAt),
+                .text(customerId),
+            ])
     }
 
     /// The row as functions return it.

@@ -2,9 +2,8 @@ import ParseProtocol
 import ServiceKit
 
 /// The bag service: bags, orders and their checkout.
-@main
-struct Bag {
-    static func main() async {
+package enum BagProgram {
+    package static func main() async {
         await runService {
             let currency = try Currency.ofShop()
             return (bagPlan(currency), { try buildBag($0, &$1, currency) })

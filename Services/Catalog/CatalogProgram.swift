@@ -4,9 +4,8 @@ import ServiceKit
 
 /// The catalog service: brands, products with their stock, reviews, favourites, stores, and all classes without another
 /// owner.
-@main
-struct Catalog {
-    static func main() async {
+package enum CatalogProgram {
+    package static func main() async {
         await runService {
             let currency = try Currency.ofShop()
             let bucket = try FileBucket.ofShop()

@@ -4,9 +4,8 @@ import ParseProtocol
 import ProcessKit
 
 /// `gateway` serves HTTP; `gateway make-bus-keys FILE` writes new CURVE keys for a bus between hosts.
-@main
-struct Gateway {
-    static func main() async throws {
+package enum GatewayProgram {
+    package static func main() async throws {
         let arguments = CommandLine.arguments.dropFirst()
         switch arguments.first {
         case nil:

@@ -1,9 +1,8 @@
 import ServiceKit
 
 /// The service for accounts: users, sessions and roles.
-@main
-struct Users {
-    static func main() async {
+package enum UsersProgram {
+    package static func main() async {
         await runService {
             let configuration = try ServiceConfiguration(service: usersName)
             let hashers = try PasswordHashers(configuration.settings)

@@ -4,9 +4,8 @@ import MessageBus
 import ProcessKit
 
 /// The web service: pages for browsers.
-@main
-struct Web {
-    static func main() async {
+package enum WebProgram {
+    package static func main() async {
         ProcessMemory.keepSmall()
         ProcessStart.setUpLogging()
         EventCounters.setUp()

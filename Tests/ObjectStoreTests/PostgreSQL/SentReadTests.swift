@@ -1,0 +1,144 @@
+import ObjectStore
+import ParseProtocol
+import Testing
+
+/// Reads of one object that share a round trip have the answers of reads that run alone.
+@Suite(.postgresqlOnly("A file has no round trips.")) struct SentReadTests {
+    /// Texts of the objects; nil for those that have to be read alone.
+    private func bodies(
+        _ test: TestStore, _ ids: [String], as caller: Caller, keys: [String] = []
+    ) async throws -> [String?] {
+        try await test.store.read { reader in
+            let sent = try ids.compactMap {
+                try reader.send("T", $0, keys: keys, excludeKeys: [], caller: caller)
+            }
+            return reader.take(sent, within: .seconds(10)).map { $0.map { String(decoding: $0.body, as: UTF8.self) } }
+        }
+    }
+
+    private func alone(_ test: TestStore, _ ids: [String], as caller: Caller) async throws -> [String?] {
+        try await test.store.read { reader in
+            try ids.map {
+                String(
+                    decoding: try reader.get("T", $0, keys: [], excludeKeys: [], caller: caller), as: UTF8.self)
+            }
+        }
+    }
+
+    @Test func objectsComeInTheirOrder() async throws {
+        let test = try await TestStore()
+        var ids: [String] = []
+        for n in 0..<40 { ids.append(try await test.create("T", ["n": .int(Int64(n))])) }
+        for caller in [Caller.master, .anonymous, ann, admin] {
+            #expect(try await bodies(test, ids, as: caller) == alone(test, ids, as: caller))
+        }
+        let chosen = try await bodies(test, Array(ids.prefix(2)), as: ann, keys: ["createdAt"])
+        #expect(chosen.allSatisfy { $0?.contains("\"n\"") == false })
+    }
+
+    @Test func rightsOfEachCallerHold() async throws {
+        let test = try await TestStore()
+        let open = try await test.create("T", ["n": 1])
+        let closed = try await test.create("T", ["n": 2, "ACL": ["annannanna": ["read": true]]])
+        let ids = [closed, open, closed, "missing"]
+        #expect(try await bodies(test, ids, as: ann).map { $0 != nil } == [true, true, true, false])
+        #expect(try await bodies(test, ids, as: bob).map { $0 != nil } == [false, true, false, false])
+        #expect(try await bodies(test, ids, as: .anonymous).map { $0 != nil } == [false, true, false, false])
+    }
+
+    @Test func aReadThatCannotBeSentLeavesTheOthers() async throws {
+        let test = try await TestStore()
+        let id = try await test.create("T", ["n": 1])
+        let found = try await test.store.read { reader in
+            #expect(throws: (any Error).self) {
+                _ = try reader.send("T", "a\u{0}b", keys: [], excludeKeys: [], caller: .master)
+            }
+            let sent = try reader.send("T", id, keys: [], excludeKeys: [], caller: .master)
+            return reader.take(sent.map { [$0] } ?? [], within: .seconds(10)).map { $0 != nil }
+        }
+        #expect(found == [true])
+    }
+
+    /// A reader whose connection ended has an answer for none, and continues on another connection.
+    @Test func aReadBehindAnEndedConnectionRunsAlone() async throws {
+        let test = try await TestStore()
+        let id = try await test.create("T", ["n": 1])
+        let answers = try await test.store.read { reader in
+            _ = try reader.get("T", id, keys: [], excludeKeys: [], caller: .master)
+            _ = try? reader.rows("SELECT pg_terminate_backend(pg_backend_pid())", [])
+            var answers: [Bool] = []
+            for _ in 0..<2 {
+                let sent = try reader.send("T", id, keys: [], excludeKeys: [], caller: .master)
+                answers += reader.take(sent.map { [$0] } ?? [], within: .seconds(10)).map { $0 != nil }
+                let body = try reader.get("T", id, keys: [], excludeKeys: [], caller: .master)
+                #expect(try JSON(parsing: body)["n"] == 1)
+            }
+            return answers
+        }
+        #expect(answers.last == true)
+    }
+
+    @Test func aReadByAnOldSchemaRunsAlone() async throws {
+        let test = try await TestStore()
+        let id = try await test.create("T", ["n": 1])
+        let reader = Held(value: try test.store.makeReader())
+        #expect(try reader.taken(id) == true)
+        // The new field changes the schema.
+        try await test.update("T", id, ["added": 2])
+        #expect(try reader.taken(id) == false)
+        let body = try reader.value.get("T", id, keys: [], excludeKeys: [], caller: .master)
+        #expect(try JSON(parsing: body)["added"] == 2)
+        #expect(try reader.taken(id) == true)
+    }
+
+    /// Missing, closed and repeated ones among them.
+    @Test func manyAreFetchedInTheirOrder() async throws {
+        let test = try await TestStore()
+        var ids: [String] = []
+        for n in 0..<70 { ids.append(try await test.create("T", ["n": .int(Int64(n))])) }
+        let closed = try await test.create("T", ["n": 100, "ACL": ["bobbobbobb": ["read": true]]])
+        let wanted = [closed, "missing"] + ids + [ids[3]]
+        let found = try await test.store.read { reader in
+            try reader.fetch("T", ids: wanted, keys: [], caller: ann).map(\.objectId)
+        }
+        #expect(found == ids + [ids[3]])
+    }
+
+    /// A page and its check of the schema are one round trip, also after a change of the schema and without rows.
+    @Test func pagesFollowTheSchema() async throws {
+        let test = try await TestStore()
+        let id = try await test.create("T", ["n": 1])
+        let reader = Held(value: try test.store.makeReader())
+        #expect(try reader.count(["n": 1]) == 1)
+        try await test.update("T", id, ["added": 2])
+        #expect(try reader.count(["added": 2]) == 1)
+        #expect(try reader.count(["added": 3]) == 0)
+        // The table is gone with its class.
+        try await test.delete("T", id)
+        try await test.store.write { try $0.dropClass("T") }
+        #expect(try reader.count(["added": 2]) == 0)
+        try await test.create("T", ["added": 2])
+        #expect(try reader.count(["added": 2]) == 1)
+    }
+
+    /// A reader that one task uses at a time.
+    private struct Held: @unchecked Sendable {
+        let value: StoreReader
+
+        /// The number of objects in a page, which is also that of a query for the count alone.
+        func count(_ condition: JSON) throws -> Int {
+            var query = Query(className: "T", where: condition.serialized)
+            let rows = try value.find(query, caller: .master).rows
+            (query.limit, query.wantsCount) = (0, true)
+            let body = try JSON(parsing: value.find(query, caller: .master).body)
+            #expect(body["count"]?.intValue == Int64(rows))
+            return rows
+        }
+
+        /// Whether a sent read has an answer.
+        func taken(_ id: String) throws -> Bool? {
+            guard let sent = try value.send("T", id, keys: [], excludeKeys: [], caller: .master) else { return nil }
+            return value.take([sent], within: .seconds(10)).first.map { $0 != nil }
+        }
+    }
+}
