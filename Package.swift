@@ -58,6 +58,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-service-context", exact: "1.5.1"),
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
     ],
@@ -76,7 +77,11 @@ let package = Package(
         .target(name: "CCurl", path: "Shared/CCurl"),
 
         // Shared modules, lowest first. A module depends only on modules listed above it.
-        .target(name: "ParseProtocol", path: "Shared/ParseProtocol"),
+        .target(
+            name: "ParseProtocol",
+            dependencies: [.product(name: "ServiceContextModule", package: "swift-service-context")],
+            path: "Shared/ParseProtocol"
+        ),
         .target(name: "Compression", dependencies: ["CZlib"], path: "Shared/Compression"),
         .target(name: "Cryptography", dependencies: ["COpenSSL"], path: "Shared/Cryptography"),
         .target(name: "SignedTokens", dependencies: ["Cryptography", "ParseProtocol"], path: "Shared/SignedTokens"),
@@ -106,6 +111,7 @@ let package = Package(
                 "CPCRE2", "CSQLite", "ParseProtocol", "PostgreSQL",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceContextModule", package: "swift-service-context"),
             ],
             path: "Shared/ObjectStore"
         ),
@@ -125,6 +131,7 @@ let package = Package(
             dependencies: [
                 "Books", "Cryptography", "MessageBus", "Messages", "ObjectStore", "ParseProtocol", "ProcessKit",
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceContextModule", package: "swift-service-context"),
             ],
             path: "Shared/ServiceKit"
         ),
@@ -154,6 +161,7 @@ let package = Package(
                 .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOWebSocket", package: "swift-nio"),
+                .product(name: "ServiceContextModule", package: "swift-service-context"),
             ],
             path: "Services/Gateway",
             exclude: ["README.md"],

@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import ParseProtocol
 import PostgreSQL
+import ServiceContextModule
 import Synchronization
 
 /// The role of a process: the writer of the database, or a reader.
@@ -335,25 +336,25 @@ public final class ClassStore: Sendable {
     /// Where every process writes, `body` runs again after a conflict with another process. Its side effects outside
     /// the transaction may happen several times; only the last result counts.
     /// - Parameters:
-    ///   - trace: the request that the job is for.
+    ///   - context: names the request that the job is for.
     ///   - seldomFails: in SQLite the job runs without a savepoint, which would copy every page that it changes. When it
     ///     fails after its first change, all jobs of its commit are undone and run again, with savepoints.
     ///   - changesAtOnce: called before the job; true if the job throws only before its first change and so needs no
     ///     savepoint.
     public func submit<T: Sendable>(
-        for share: WorkShare?, of trace: RequestTrace? = RequestTrace.current, seldomFails: Bool = false,
+        for share: WorkShare?, of context: ServiceContext? = ServiceContext.current, seldomFails: Bool = false,
         _ body: @escaping @Sendable (StoreTransaction) throws -> T,
         completion: @escaping @Sendable (Result<T, any Error>) -> Void,
         changesAtOnce: @escaping @Sendable (StoreTransaction) -> Bool = { _ in false }
     ) {
         let job = ClosureJob(
             body, completion: completion, changesAtOnce: changesAtOnce, seldomFails: seldomFails)
-        submit(job, for: share, of: trace)
+        submit(job, for: share, of: context)
     }
 
     /// As above, for a job that is one object.
-    package func submit(_ job: any StoreJob, for share: WorkShare?, of trace: RequestTrace?) {
-        let job = WriterThread.Job(job, for: share, of: trace)
+    package func submit(_ job: any StoreJob, for share: WorkShare?, of context: ServiceContext?) {
+        let job = WriterThread.Job(job, for: share, of: context)
         if let inline { inline.submit(job) } else { writer.submit(job) }
     }
 

@@ -3,6 +3,7 @@ import MessageBus
 import Messages
 import ParseProtocol
 import ProcessKit
+import ServiceContextModule
 
 /// The requests of cloud code: passes them from the bus to the router, and the responses back.
 struct CodeRequests: Sendable {
@@ -20,7 +21,7 @@ struct CodeRequests: Sendable {
                 deadline: request.envelope.deadline)
             if !request.envelope.traceID.isEmpty { context.trace = request.envelope.traceID }
             context.span = request.trace.context.map { RequestSpan(context: $0, parent: nil) }
-            let result = await RequestTrace.$current.withValue(context.requestTrace) { [context] in
+            let result = await ServiceContext.$current.withValue(context.requestTrace.serviceContext) { [context] in
                 await answer(request, in: context)
             }
             request.reply(result, used: budget.used)

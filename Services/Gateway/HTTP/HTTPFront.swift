@@ -4,6 +4,7 @@ import MessageBus
 import NIOCore
 import NIOHTTP1
 import ParseProtocol
+import ServiceContextModule
 import Synchronization
 
 /// HTTP in, HTTP out: turns each request into a `ParseRequest`, drives its `RequestMachine`, counts the `ParseResponse`
@@ -98,7 +99,8 @@ final class HTTPFront: Sendable {
 
     /// Drives the machine to its end, under the request's budget.
     func drive(_ machine: inout RequestMachine) async -> ParseResponse {
-        await RequestTrace.$current.withValue(machine.request.call.requestTrace) { await driven(&machine) }
+        let context = machine.request.call.requestTrace.serviceContext
+        return await ServiceContext.$current.withValue(context) { await driven(&machine) }
     }
 
     private func driven(_ machine: inout RequestMachine) async -> ParseResponse {

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import ParseProtocol
+import ServiceContextModule
 
 /// The one thread of this process that writes. It acquires the right to write, opens the writing connection and then
 /// commits waiting jobs in groups. Each job that may fail halfway has a savepoint; a group has one commit and so one
@@ -13,19 +14,19 @@ final class WriterThread: @unchecked Sendable {
         let weight: Int
         private let job: any StoreJob
         private let share: WorkShare?
-        private let trace: RequestTrace?
+        private let context: ServiceContext?
         private let span: RunningSpan?
         private var runs = 0
         /// Microseconds that the earlier runs were charged.
         private var charged: Int64 = 0
 
-        init(_ job: any StoreJob, for share: WorkShare?, of trace: RequestTrace?) {
+        init(_ job: any StoreJob, for share: WorkShare?, of context: ServiceContext?) {
             self.job = job
             self.share = share
-            self.trace = trace
+            self.context = context
             client = share?.client ?? .shop
             weight = share?.weight ?? 1
-            span = RunningSpan("store transaction", .internal, of: trace?.context)
+            span = RunningSpan("store transaction", .internal, of: context?.requestTrace?.context)
         }
 
         /// - Parameter isCarefully: a failure of this job must not harm another job.
@@ -46,8 +47,8 @@ final class WriterThread: @unchecked Sendable {
             runs += 1
             defer { transaction.isRepeated = false }
             try transaction.accounted(share, beyond: &charged) {
-                guard let trace else { return try job.run(in: transaction) }
-                try RequestTrace.$current.withValue(trace) { try job.run(in: transaction) }
+                guard let context else { return try job.run(in: transaction) }
+                try ServiceContext.$current.withValue(context) { try job.run(in: transaction) }
             }
         }
 

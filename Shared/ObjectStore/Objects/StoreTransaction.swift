@@ -1,4 +1,5 @@
 import ParseProtocol
+import ServiceContextModule
 
 /// The store as a job of the writer sees it (`ClassStore.write`). Its reads see its own writes, and all its changes are
 /// rolled back when it throws. One instance serves all jobs of the writer's thread, one after the other (`begin`).
@@ -168,8 +169,8 @@ public final class StoreTransaction: ObjectReader {
 
     /// Runs `action` after the commit on the writer's thread, and never when the job is rolled back. It must not block.
     public func afterCommit(_ action: @escaping @Sendable () -> Void) {
-        guard let trace = RequestTrace.current else { return commitActions.append(action) }
-        commitActions.append { RequestTrace.$current.withValue(trace, operation: action) }
+        guard let context = ServiceContext.current else { return commitActions.append(action) }
+        commitActions.append { ServiceContext.$current.withValue(context, operation: action) }
     }
 
     func takeCommitActions() -> [@Sendable () -> Void] {

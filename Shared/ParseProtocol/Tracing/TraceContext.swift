@@ -1,3 +1,5 @@
+import ServiceContextModule
+
 /// A position in a trace: the header `traceparent` (W3C Trace Context, level 1).
 public struct TraceContext: Sendable, Hashable {
     /// The halves of the trace's id, which is never 0.
@@ -94,6 +96,22 @@ public struct RequestTrace: Sendable {
         self.context = context
     }
 
-    /// Nil outside of requests.
-    @TaskLocal public static var current: RequestTrace?
+    /// The request of `ServiceContext.current`; nil outside of requests.
+    public static var current: RequestTrace? { ServiceContext.current?.requestTrace }
+
+    /// A context with this request, for `ServiceContext.$current`. It allocates: the gateway's event loop binds none.
+    public var serviceContext: ServiceContext {
+        var context = ServiceContext.topLevel
+        context[RequestTraceKey.self] = self
+        return context
+    }
+}
+
+private enum RequestTraceKey: ServiceContextKey {
+    typealias Value = RequestTrace
+}
+
+extension ServiceContext {
+    /// The client's request; nil when the work is for none.
+    public var requestTrace: RequestTrace? { self[RequestTraceKey.self] }
 }

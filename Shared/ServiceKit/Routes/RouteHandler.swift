@@ -4,6 +4,7 @@ import MessageBus
 import Messages
 import ObjectStore
 import ParseProtocol
+import ServiceContextModule
 import SwiftProtobuf
 
 /// Dispatches the requests of one lane to their routes. Each lane has one, with its own database connection (`reader`).
@@ -201,7 +202,7 @@ package final class RouteHandler: LaneHandler {
                 request, keyed: keyed, atOnce: atOnce, try work(request), seal: seal, load: load, batch: batch,
                 logger: logger)
             load.began()
-            store.submit(write, for: request.share, of: request.trace)
+            store.submit(write, for: request.share, of: request.trace.serviceContext)
         } catch {
             request.reply(.failure(Self.failure(error, request, logger)))
         }
@@ -253,7 +254,7 @@ package final class RouteHandler: LaneHandler {
         load.began()
         Task {
             request.budget.use(Int64(nanoseconds / 1000))
-            let answer = await RequestTrace.$current.withValue(request.trace) {
+            let answer = await ServiceContext.$current.withValue(request.trace.serviceContext) {
                 await outcome(of: request, logger, body)
             }
             request.reply(answer, used: request.budget.used)
