@@ -49,6 +49,13 @@ package final class ProcessEnd: Sendable {
         }
     }
 
+    /// Waits for the time, but not beyond the end or the task's cancellation.
+    /// - Returns: whether the end was requested or the task cancelled.
+    package func isRequested(within time: Duration) async -> Bool {
+        await cancels { try await Task.sleep(for: time) }
+        return isRequested || Task.isCancelled
+    }
+
     /// Runs work that is cancelled when the end is requested, and returns when the work has ended.
     package func cancels(_ work: @escaping @Sendable () async throws -> Void) async {
         await withTaskGroup(of: Void.self) { group in

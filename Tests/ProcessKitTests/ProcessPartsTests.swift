@@ -110,4 +110,11 @@ import Testing
         await work
         #expect(cancelled.isRequested)
     }
+
+    @Test func aPauseIsCutShortByTheEnd() async {
+        let end = ProcessEnd()
+        #expect(await !end.isRequested(within: .milliseconds(1)))
+        end.ask()
+        #expect(await end.isRequested(within: .seconds(86_400)))
+    }
 }

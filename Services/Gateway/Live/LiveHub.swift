@@ -329,11 +329,8 @@ final class LiveHub: ProcessPart {
 
     /// Resolves sessions periodically until the gateway stops, then stops every connection.
     func run(until end: ProcessEnd) async throws {
-        while !end.isRequested, !Task.isCancelled {
-            await end.cancels {
-                try await Task.sleep(for: Self.sessionsEvery)
-                await self.lookUpSessions()
-            }
+        while await !end.isRequested(within: Self.sessionsEvery) {
+            await end.cancels { await self.lookUpSessions() }
         }
         isStopping.store(true, ordering: .releasing)
         for sink in register.withLock({ $0.sinks }) { sink.stop() }

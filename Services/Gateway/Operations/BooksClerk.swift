@@ -64,11 +64,9 @@ package final class BooksClerk: ProcessPart {
 
     package func run(until end: ProcessEnd) async throws {
         var pause = times.first
-        while !end.isRequested, !Task.isCancelled {
-            await end.cancels { [pause] in try await Task.sleep(for: pause) }
+        while await !end.isRequested(within: pause) {
             pause = times.every
-            guard !end.isRequested, !Task.isCancelled, take() else { continue }
-            await end.cancels { await self.check() }
+            if take() { await end.cancels { await self.check() } }
         }
     }
 

@@ -33,10 +33,7 @@ final class FigureKeeper: ProcessPart {
     }
 
     func run(until end: ProcessEnd) async throws {
-        while !end.isRequested, !Task.isCancelled {
-            let pause = hasKept.load(ordering: .relaxed) ? every : min(Self.first, every)
-            await end.cancels { try await Task.sleep(for: pause) }
-            guard !end.isRequested, !Task.isCancelled else { continue }
+        while await !end.isRequested(within: hasKept.load(ordering: .relaxed) ? every : min(Self.first, every)) {
             await end.cancels { await self.keep() }
         }
     }
