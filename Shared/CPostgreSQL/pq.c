@@ -75,7 +75,6 @@ FORWARD(int, PQsendQueryPrepared,
     (PGconn *conn, const char *stmtName, int nParams, const char *const *paramValues, const int *paramLengths,
      const int *paramFormats, int resultFormat),
     conn, stmtName, nParams, paramValues, paramLengths, paramFormats, resultFormat)
-FORWARD(int, PQserverVersion, (const PGconn *conn), conn)
 FORWARD(PQnoticeReceiver, PQsetNoticeReceiver, (PGconn *conn, PQnoticeReceiver proc, void *arg), conn, proc, arg)
 FORWARD(int, PQsetSingleRowMode, (PGconn *conn), conn)
 FORWARD(int, PQsetnonblocking, (PGconn *conn, int arg), conn, arg)

@@ -41,10 +41,10 @@ public enum BusClock {
 
 extension Envelope {
     /// Converts the deadline of a received request to this process's clock.
-    mutating func takeDeadline(now: BusClock.Milliseconds = BusClock.now) {
+    mutating func takeDeadline() {
         guard clock != BusClock.name else { return }
         // A peer may send any number; no client waits longer than a day.
-        deadline = now + max(0, min(remaining, 86_400_000))
+        deadline = BusClock.now + max(0, min(remaining, 86_400_000))
         clock = BusClock.name
     }
 }

@@ -145,11 +145,6 @@ public struct ParseError: Error, Hashable, Sendable {
     /// For Satchel's own faults; the log has the details.
     public static let internalError = ParseError(.internalServerError, "Internal server error.")
 
-    /// A feature that is planned but missing.
-    public static func notBuilt(_ what: String) -> ParseError {
-        ParseError(.commandUnavailable, "\(what) is not available in this version of Satchel.")
-    }
-
     /// `.invalidClassName` (103) with Parse Server's text, including the trailing space: clients compare it.
     public static func invalidClassName(_ name: String) -> ParseError {
         ParseError(

@@ -46,8 +46,6 @@ package final class PostgreSQLConnection {
     package var nanosecondsWaited: UInt64 { session.wire.waited }
     /// The number of cached prepared statements.
     package var statementCount: Int { statements.count }
-    /// The server's version: 150004 is 15.4.
-    package var serverVersion: Int { Int(session.wire.handle.map(PQserverVersion) ?? 0) }
 
     /// The statement for this SQL, ready for binding. The SQL names its parameters `$1`, `$2` and so on. The server
     /// receives the SQL with the first run.

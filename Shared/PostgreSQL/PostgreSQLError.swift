@@ -31,16 +31,12 @@ package struct PostgreSQLError: Error, Sendable, Hashable, CustomStringConvertib
 
     /// A UNIQUE or PRIMARY KEY constraint was violated.
     package var isUniqueViolation: Bool { state == "23505" }
-    /// The transaction conflicts with another transaction; a retry may succeed.
-    package var isSerializationFailure: Bool { state == "40001" }
     /// The transaction was in a deadlock with another transaction; a retry may succeed.
     package var isDeadlock: Bool { state == "40P01" }
     /// The server accepts no writes: it is a standby, or the transaction is read-only.
     package var isReadOnly: Bool { state == "25006" }
     /// The statement was cancelled by `PostgreSQLCanceller`, a deadline or the server's statement_timeout.
     package var isCancelled: Bool { state == "57014" }
-    /// The server's disk is full.
-    package var isDiskFull: Bool { state == "53100" }
     /// The connection is lost, or could not be made. The outcome of a COMMIT that was in progress is unknown.
     package var isConnectionLost: Bool {
         state.hasPrefix("08") || ["57P01", "57P02", "57P03"].contains(state)

@@ -37,7 +37,7 @@ import Testing
         try one.execute("UPDATE kept SET n = n + 1")
         try one.commit()
         let error = failure { try other.execute("UPDATE kept SET n = n + 1") }
-        #expect(error?.isSerializationFailure == true)
+        #expect(error?.state == "40001")
         #expect(error?.isUniqueViolation == false)
         try other.rollback()
         #expect(try other.execute("UPDATE kept SET n = n + 1") == 1)

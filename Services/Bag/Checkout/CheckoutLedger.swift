@@ -66,9 +66,9 @@ package struct CheckoutLedger: Sendable {
 
     static let beingPaid = ParseError(.validationError, "This order is being paid.")
 
-    /// Interrupted checkouts.
-    /// - Parameter now: a checkout that a process has leased is included only when the lease has expired at this time.
-    func unfinished(at now: Timestamp = .now) async throws -> [String] {
+    /// Interrupted checkouts, without those that a process has leased.
+    func unfinished() async throws -> [String] {
+        let now = Timestamp.now
         // Without leases, every running checkout matches.
         let end = leases.map { now.advanced(by: $0.length) }
         return try await store.read(for: nil) { reader in

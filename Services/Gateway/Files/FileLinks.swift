@@ -26,9 +26,9 @@ package struct FileLinks: Sendable {
     func url(of name: String) -> String { base + name.replacing(" ", with: "%20") }
 
     /// The working URL of a file: for a private file with a signature and an expiry.
-    func url(of name: String, signedBy signer: FileSigner, seconds: Int64? = nil, now: Timestamp = .now) -> String {
+    func url(of name: String, signedBy signer: FileSigner, seconds: Int64? = nil) -> String {
         guard FileNames.isPrivate(name) else { return url(of: name) }
-        return url(of: name) + "?" + signer.query(for: name, now: now, seconds: seconds)
+        return url(of: name) + "?" + signer.query(for: name, now: .now, seconds: seconds)
     }
 
     private static func escaped(_ byte: UInt8) -> String {

@@ -20,7 +20,6 @@ struct OpenAPIOperations: Sendable {
         ]
         operation["requestBody"] = requestBody(body)
         operation["description"] = body["description"]
-        if route.handler == nil { operation["x-not-built"] = true }
         return operation
     }
 
@@ -113,7 +112,6 @@ struct OpenAPIOperations: Sendable {
     private func answers(of route: Route, _ body: JSON) -> JSON {
         var answers = Self.failures(body: route.method.hasBody, keyed: route.isKeyed)
         if route.access == .anyone { answers["403"] = nil }
-        guard route.handler != nil else { return .object(answers) }
         let status = body["status"]?.intValue ?? 200
         var success: JSON = [
             "description": status < 400 ? "Done." : "Refused.",

@@ -53,7 +53,7 @@ final class ParseRouter: Sendable {
     }
 
     /// The call of a route's handler.
-    /// - Throws: for a route that is not built, and for a context that is not valid.
+    /// - Throws: for a context that is not valid.
     func call(_ request: ParseRequest, _ route: Route?, _ principal: Principal) throws(ParseError) -> Admitted {
         guard let route else { return .refused(guidance.noRoute(request.method, request.path)) }
         let principal = admission.rights(principal, for: request.path)
@@ -62,7 +62,6 @@ final class ParseRouter: Sendable {
             if route.id == "logInAs" { throw ParseError(.operationForbidden, "master key is required") }
             return .refused(.masterKeyNeeded)
         }
-        guard route.handler != nil else { throw .notBuilt(route.path) }
         var request = request
         if let context = request.credentials.context { request.context = try Self.context(context) }
         request.hooks = hooks.scope(of: request)
@@ -71,9 +70,8 @@ final class ParseRouter: Sendable {
 
     /// The only place that runs a route's handler.
     func run(_ call: RouteCall) async throws(ParseError) -> ParseResponse {
-        guard let handler = call.route.handler else { throw .notBuilt(call.route.path) }
         do {
-            return try await handler(call)
+            return try await call.route.handler(call)
         } catch let error as ParseError {
             throw error
         } catch {

@@ -21,29 +21,13 @@ final class Route: Sendable {
     let access: Access
     /// Whether the route ignores the session token, so that an app whose session has ended can get a new one.
     let ignoresSession: Bool
-    /// Nil for a route of the protocol that Satchel does not have: it answers with an error.
-    let handler: Handler?
+    let handler: Handler
     /// The components in braces.
     private let parameters: [(name: String, index: Int)]
 
-    convenience init(
+    init(
         _ method: ParseRequest.Method, _ path: String, _ tag: Tag, _ id: String, _ summary: String,
         access: Access = .client, ignoresSession: Bool = false, handler: @escaping Handler
-    ) {
-        self.init(method, path, tag, id, summary, access, ignoresSession, handler)
-    }
-
-    /// A route of the protocol that Satchel does not have.
-    static func notBuilt(
-        _ method: ParseRequest.Method, _ path: String, _ tag: Tag, _ id: String, _ summary: String,
-        access: Access = .client
-    ) -> Route {
-        Route(method, path, tag, id, summary, access, false, nil)
-    }
-
-    private init(
-        _ method: ParseRequest.Method, _ path: String, _ tag: Tag, _ id: String, _ summary: String, _ access: Access,
-        _ ignoresSession: Bool, _ handler: Handler?
     ) {
         self.method = method
         self.path = path

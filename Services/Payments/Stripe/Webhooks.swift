@@ -20,15 +20,13 @@ package struct Webhooks: Sendable {
 
     /// Returns when the event is stored, was already received, or is irrelevant.
     /// - Throws: `.validationError` (142) unless it is signed, `.invalidJSON` (107) when it cannot be decoded.
-    package func receive(
-        _ body: [UInt8], signature: String, at now: Timestamp = .now, for share: WorkShare?
-    ) async throws {
+    package func receive(_ body: [UInt8], signature: String, for share: WorkShare?) async throws {
         guard let secret else {
             throw ParseError(
                 .validationError, "This shop expects no webhooks: it has no SATCHEL_STRIPE_WEBHOOK_SECRET.")
         }
         guard body.count <= Self.bodyBytesMax, let signature = StripeSignature(signature),
-            signature.isValid(for: body, secret: secret, at: now)
+            signature.isValid(for: body, secret: secret, at: .now)
         else { throw ParseError(.validationError, "The webhook is not signed with this shop's secret, or too old.") }
         guard let json = try? JSON(parsing: body), let event = PaymentEvent(json) else {
             throw ParseError(.invalidJSON, "The webhook is not an event.")

@@ -85,13 +85,12 @@ public struct ClassPermissions: Sendable, Hashable {
     /// Only the master key, which Satchel itself uses.
     public static let masterOnly = ClassPermissions()
 
-    /// All callers read. Only members of `role` and of `others` create, update and delete; only members of `role` add
-    /// fields.
-    public static func adminWritten(by role: String = "admins", and others: [String] = []) -> ClassPermissions {
-        let writers = Operation.roles([role] + others)
+    /// All callers read. Only admins and members of `others` create, update and delete; only admins add fields.
+    public static func adminWritten(and others: [String] = []) -> ClassPermissions {
+        let writers = Operation.roles(["admins"] + others)
         return ClassPermissions(
             find: .everybody, count: .everybody, get: .everybody, create: writers, update: writers, delete: writers,
-            addField: .role(role))
+            addField: .role("admins"))
     }
 
     /// Only members of the roles read; only the master key writes.

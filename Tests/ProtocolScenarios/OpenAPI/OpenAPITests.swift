@@ -77,7 +77,6 @@ import Testing
                 if template.hasPrefix("/functions/"), !template.contains("{") {
                     #expect(answer.code != 141, "\(template): \(answer.text)")
                 }
-                if item[name]?["x-not-built"] == true { #expect(answer.code == 108, "\(verb) \(template)") }
                 called += 1
             }
         }
