@@ -49,12 +49,27 @@ package struct BookCheck: Sendable {
     package let says: String
     /// What to do about a row of which it is not.
     package let remedy: String
-    /// The number of rows, in a column `rows`.
-    let counts: SQL
+    let counts: Counted
     /// The wrong rows, with the columns `name` and `found`, both texts.
     let finds: SQL
 
     package var service: String { String(name.prefix { $0 != "." }) }
+
+    /// The rows that the check looks at.
+    enum Counted {
+        /// A table, with a condition or without.
+        case rows(String)
+        /// The objects of a class.
+        case objects(String)
+
+        /// Their number, in a column `rows`.
+        func sql(_ tables: BookTables) throws -> String {
+            switch self {
+            case .rows(let table): "SELECT count(*) AS rows FROM \(table)"
+            case .objects(let className): "SELECT count(*) AS rows FROM \(try tables.table(className))"
+            }
+        }
+    }
 }
 
 /// Rows that checks across services read, one for each key, in the order of the keys' bytes.

@@ -50,7 +50,7 @@ package struct ServiceBooks {
 
     private func answer(_ check: BookCheck) throws -> JSON {
         do {
-            let counted = try read(check.counts(tables), ["rows"], nil, 0).first?["rows"]
+            let counted = try read(check.counts.sql(tables), ["rows"], nil, 0).first?["rows"]
             let sql = """
                 SELECT f.name AS name, f.found AS found FROM (\(try check.finds(tables))) AS f
                 ORDER BY f.name LIMIT \(Self.foundMax)

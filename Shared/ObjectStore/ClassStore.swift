@@ -70,10 +70,9 @@ public struct PostgreSQLDatabase: Sendable {
 /// Therefore there is exactly one writing connection, and only that one checkpoints.
 public final class ClassStore: Sendable {
     private let path: String
-    private let connecting: @Sendable () throws -> any StoreConnection
-    private let migrator: Migrator
     private let writer: WriterThread
     private let readers: ReaderPool
+    private let openReader: @Sendable () throws -> StoreReader
     /// Runs jobs and reads instead of the threads, in a simulation.
     private let inline: InlineStore?
     /// Builds automatic indexes concurrently with writes; nil where the writer itself builds them.
@@ -81,11 +80,9 @@ public final class ClassStore: Sendable {
     /// Claims rows for this process; nil where only one process writes.
     private let claimer: RowClaimer?
     private let isStopped: StopFlag
-    private let reportsSharing: Bool
     private let repetitions: Repetitions
     /// The costly queries of this process; the index advisor reads them.
     package let shapes: ShapeLog
-    private let quickQueries = QuickQueries()
     /// The subscribers to committed changes.
     package let watch: ChangeWatch
 
@@ -116,7 +113,6 @@ public final class ClassStore: Sendable {
         let path = database.name
         self.path = path
         let migrator = Migrator(migrations)
-        self.migrator = migrator
         let shapes = ShapeLog()
         self.shapes = shapes
         let watch = ChangeWatch()
@@ -128,6 +124,7 @@ public final class ClassStore: Sendable {
             allowClassCreation: allowClassCreation, allowCustomObjectId: allowCustomObjectId,
             allowance: allowance, shapes: shapes, announcement: announcement, watch: watch,
             repetitions: repetitions, memberRecord: memberRecord, isMoving: isMoving, answering: answering)
+        let connecting: @Sendable () throws -> any StoreConnection
         switch database {
         case .file(let path):
             if stage == nil {
@@ -150,15 +147,13 @@ public final class ClassStore: Sendable {
                 logger: logger)
         }
         inline = try stage.map { try InlineStore($0, settings, logger) }
-        let connecting = connecting
         // PostgreSQL needs an extra query for this, which only caches benefit from.
         let reportsSharing = if case .file = database { true } else { announcement == .kept }
-        self.reportsSharing = reportsSharing
         let isStopped = StopFlag()
         self.isStopped = isStopped
-        let quickQueries = quickQueries
+        let quickQueries = QuickQueries()
         let health = writer.health
-        readers = ReaderPool {
+        let openReader: @Sendable () throws -> StoreReader = {
             let reader = try StoreReader.open(
                 path: path, migrator, shapes, reportsSharing: reportsSharing, isStopped: { isStopped.isRaised },
                 connecting: connecting)
@@ -166,6 +161,8 @@ public final class ClassStore: Sendable {
             reader.health = health
             return reader
         }
+        self.openReader = openReader
+        readers = ReaderPool(open: openReader)
         let hasRenewed = StopFlag()
         health.onDamagedIndex { [weak self] in
             // Once: damage that returns at once has another cause.
@@ -242,13 +239,7 @@ public final class ClassStore: Sendable {
     /// - Throws: `.serviceUnavailable` (2) when it is not ready by then; `DatabaseRefused` when a newer release wrote
     ///   it.
     public func makeReader() throws -> StoreReader {
-        if let inline { return inline.reader }
-        let reader = try StoreReader.open(
-            path: path, migrator, shapes, reportsSharing: reportsSharing, isStopped: { isStopped.isRaised },
-            connecting: connecting)
-        reader.connection.quickQueries = quickQueries
-        reader.health = writer.health
-        return reader
+        try inline?.reader ?? openReader()
     }
 
     /// Reads on one of the store's reader threads. `body` may run twice: a long read restarts on the thread for long

@@ -37,25 +37,6 @@ package struct Dispatcher<Origin> {
     /// two the request is blamed.
     package static var deathsMax: Int { 2 }
 
-    package struct Lane {
-        let id: LaneID
-        var hello: Hello
-        var lastHeard: BusClock.Milliseconds
-        var isLeaving = false
-        /// Whether it carries the writes of its process.
-        var leads = false
-        /// Set when another connection of the process broke after this lane's last message. The lane then gets only
-        /// requests that no other lane can take.
-        var isDoubtful = false
-        var inFlight: Set<UInt64> = []
-        /// Requests sent to it so far.
-        var taken = 0
-        /// The latest answered read, as `Pending.sending`: the lane has finished all reads sent before it.
-        var answered: UInt64 = 0
-        /// The process: the routing ids of its lanes differ only after the last hyphen (`BusEndpoint`).
-        var process: LaneID { id.lastIndex(of: UInt8(ascii: "-")).map { Array(id[..<$0]) } ?? id }
-    }
-
     private struct Pending {
         var message: BusMessage
         let origin: Origin
@@ -84,7 +65,7 @@ package struct Dispatcher<Origin> {
     package private(set) var lanes: [LaneID: Lane] = [:]
     private(set) var lanesOfService: [Substring: [LaneID]] = [:]
     private var pending: [UInt64: Pending] = [:]
-    private var waiting: [Substring: FairQueue] = [:]
+    private(set) var waiting: [Substring: FairQueue] = [:]
     /// The edition named by the latest writer of each service. It remains valid while there is no writer.
     private(set) var editions: [Substring: UInt64] = [:]
     /// The services that lost a non-leading writer process (`Hello.edition`) since the last call of
@@ -235,26 +216,6 @@ package struct Dispatcher<Origin> {
         for id in lanesOfService[service] ?? [] {
             if let process = lanes[id]?.process { lanes[id]?.leads = seen.insert(process).inserted }
         }
-    }
-
-    /// Requests sent to each connected replica since it joined, by its name.
-    package var requestsByReplica: [String: Int] {
-        lanes.values.reduce(into: [:]) { $0[$1.hello.replica, default: 0] += $1.taken }
-    }
-
-    /// Requests that wait for a lane, by service, without services that have none.
-    package var waitingByService: [String: Int] {
-        waiting.reduce(into: [:]) { if !$1.value.isEmpty { $0[String($1.key)] = $1.value.count } }
-    }
-
-    /// Connected lanes by service.
-    package var lanesByService: [String: Int] {
-        lanes.values.reduce(into: [:]) { $0[$1.hello.service, default: 0] += 1 }
-    }
-
-    /// Requests that a lane has and did not answer yet, by service.
-    package var unansweredByService: [String: Int] {
-        lanes.values.reduce(into: [:]) { $0[$1.hello.service, default: 0] += $1.inFlight.count }
     }
 
     /// The edition that receives a service's shared writes; nil if no writer named one.
