@@ -15,7 +15,7 @@ struct BagView {
 
     init(
         order: OpenOrder?, currency: String, isBeingPaid: Bool = false, waitingPayment: String? = nil,
-        at now: Timestamp, in store: some ObjectReading
+        at now: Timestamp, in store: ObjectReader
     ) throws {
         self.order = order
         self.currency = currency

@@ -7,7 +7,7 @@ import ProcessKit
 package enum OpenPayments {
     private static let usual = Duration.seconds(300)
 
-    package static func figures(in reader: some ObjectReading, at now: Timestamp) throws -> [Figure] {
+    package static func figures(in reader: ObjectReader, at now: Timestamp) throws -> [Figure] {
         try ["charges", "refunds"].map { table in
             let rows = try reader.rows(count(of: table), [.int(now.milliseconds - usual.milliseconds)])
             return Figure(.paymentsOpen, Double(try rows.first?.int("count") ?? 0), ["kind": table])

@@ -53,13 +53,13 @@ struct PaymentReports: Sendable {
         var arguments: [SQLValue] { [state.map(SQLValue.text) ?? .null, .int(from?.milliseconds ?? 0)] }
     }
 
-    private static func count(_ filter: Filter, in store: some ObjectReading) throws -> Int64 {
+    private static func count(_ filter: Filter, in store: ObjectReader) throws -> Int64 {
         try store.rows("SELECT count(*) AS charges FROM charges WHERE \(Filter.sql)", filter.arguments)
             .first?.int("charges") ?? 0
     }
 
     /// Leaves out tokens and customers: they can be charged.
-    private static func charges(_ filter: Filter, _ limit: Int64, in store: some ObjectReading) throws -> [JSON] {
+    private static func charges(_ filter: Filter, _ limit: Int64, in store: ObjectReader) throws -> [JSON] {
         try store.rows(
             """
             SELECT charges.*, openProblems.problem, openProblems.attempts FROM charges
@@ -85,7 +85,7 @@ struct PaymentReports: Sendable {
         }
     }
 
-    private static func refunds(of operationId: String, in store: some ObjectReading) throws -> [JSON] {
+    private static func refunds(of operationId: String, in store: ObjectReader) throws -> [JSON] {
         try store.rows(
             """
             SELECT refunds.*, openProblems.problem FROM refunds

@@ -12,7 +12,7 @@ enum ConfigParameters {
 
     /// The answer to `GET /config`. Values are stored as JSON text and sent unchanged. Only the master key and the
     /// admins get hidden parameters.
-    static func answer(in reader: some ObjectReading, caller: Caller) throws -> [UInt8] {
+    static func answer(in reader: ObjectReader, caller: Caller) throws -> [UInt8] {
         let filter = caller.isOperator ? "" : "WHERE masterKeyOnly = 0"
         let rows = try reader.rows(
             "SELECT name, value, masterKeyOnly FROM configParameters \(filter) ORDER BY name")
@@ -52,7 +52,7 @@ enum ConfigParameters {
 
     /// Developers may neither change nor reveal a parameter that is hidden from them.
     /// - Throws: `.operationForbidden` (119) for a change that names a hidden parameter.
-    static func requireVisible(_ change: JSON, in reader: some ObjectReading) throws {
+    static func requireVisible(_ change: JSON, in reader: ObjectReader) throws {
         let named = Set(["params", "masterKeyOnly"].flatMap { change[$0]?.objectValue?.keys.map { $0 } ?? [] })
         guard try named.isDisjoint(with: hidden(in: reader)) else {
             throw ParseError(.operationForbidden, "Only an admin changes hidden parameters.")
@@ -60,12 +60,12 @@ enum ConfigParameters {
     }
 
     /// Every parameter with its value and whether it is hidden, for the audit log.
-    static func all(in reader: some ObjectReading) throws -> JSON {
+    static func all(in reader: ObjectReader) throws -> JSON {
         try JSON(parsing: answer(in: reader, caller: .master))
     }
 
     /// The names of the hidden parameters.
-    static func hidden(in reader: some ObjectReading) throws -> Set<String> {
+    static func hidden(in reader: ObjectReader) throws -> Set<String> {
         Set(try reader.rows("SELECT name FROM configParameters WHERE masterKeyOnly <> 0").map { try $0.text(0) })
     }
 

@@ -65,7 +65,7 @@ package enum KeyedAnswers {
     }
 
     /// Whether a run is under way, or has an answer; unknown when a claim has to decide.
-    package static func state(_ message: BeginWrite, in reader: some ObjectReading) throws -> WriteState {
+    package static func state(_ message: BeginWrite, in reader: ObjectReader) throws -> WriteState {
         let now = Timestamp.now.milliseconds
         let rows = try reader.rows(
             "SELECT busyUntil, isDone, answer FROM keyedAnswers WHERE key = ? AND request = ? AND keptSince > ?",

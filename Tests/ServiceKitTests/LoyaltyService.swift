@@ -35,6 +35,6 @@ func buildLoyalty(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     }
 }
 
-private func count(of userId: String, _ reader: some ObjectReading) throws -> Int64 {
+private func count(of userId: String, _ reader: ObjectReader) throws -> Int64 {
     try reader.rows("SELECT count FROM points WHERE userId = ?", [.text(userId)]).first?.int("count") ?? 0
 }

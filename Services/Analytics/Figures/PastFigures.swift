@@ -66,7 +66,7 @@ package enum PastFigures {
 
     /// The rows of the last minutes, oldest first, of all gateways together.
     package static func all(
-        _ span: Span, minutes: Int64, now: Timestamp = .now, _ reader: some ObjectReading
+        _ span: Span, minutes: Int64, now: Timestamp = .now, _ reader: ObjectReader
     ) throws -> JSON {
         let since = now.milliseconds / minuteMilliseconds - minutes
         let rows = try reader.rows(

@@ -23,7 +23,7 @@ package enum AddressBook {
     package static let perCustomerMax = 50
 
     /// Newest first.
-    static func all(of owner: String, in store: some ObjectReading) throws -> [JSON] {
+    static func all(of owner: String, in store: ObjectReader) throws -> [JSON] {
         // The master key may have created more than a client can.
         let query = Query(
             className: className, where: ["owner": .pointer("_User", owner)], order: ["-createdAt"],
@@ -42,7 +42,7 @@ package enum AddressBook {
     }
 
     /// A copy of the customer's default address for an order; nil when the customer has no address.
-    static func defaultAddress(of owner: String, in store: some ObjectReading) throws -> ShippingAddress? {
+    static func defaultAddress(of owner: String, in store: ObjectReader) throws -> ShippingAddress? {
         let query = Query(
             className: className, where: ["owner": .pointer("_User", owner), "default": true], limit: 1)
         return try store.documents(query, caller: .master).first.map(shippingAddress)
@@ -51,7 +51,7 @@ package enum AddressBook {
     /// A copy of an address for an order.
     /// - Throws: `.objectNotFound` (101) when it is missing or belongs to another customer.
     static func shippingAddress(
-        _ objectId: String, of owner: String, in store: some ObjectReading
+        _ objectId: String, of owner: String, in store: ObjectReader
     ) throws -> ShippingAddress {
         let address = try store.document(className, objectId, caller: .master)
         guard address["owner"]?.pointerTarget?.objectId == owner else { throw ParseError.objectNotFound }

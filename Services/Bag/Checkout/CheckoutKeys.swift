@@ -10,7 +10,7 @@ enum CheckoutKeys {
     /// - Throws: `.validationError` (142) when the client's key was used for another request or another bag. The client
     ///   would take the stored receipt for the receipt of this bag.
     static func checkout(
-        _ keys: [String], of customerId: String, _ request: CheckoutRequest, in store: some ObjectReading
+        _ keys: [String], of customerId: String, _ request: CheckoutRequest, in store: ObjectReader
     ) throws -> String? {
         // Request keys first: the gateway repeats the identical request, even if the bag has changed meanwhile.
         for key in keys.filter(isOfRequest) + keys.filter({ !isOfRequest($0) }) {
@@ -31,7 +31,7 @@ enum CheckoutKeys {
 
     /// The checkout for which the client last used its key, and the order's fields in that request.
     static func checkout(
-        ofClient key: String, _ customerId: String, in store: some ObjectReading
+        ofClient key: String, _ customerId: String, in store: ObjectReader
     ) throws -> (id: String, orderFields: JSON)? {
         let rows = try store.rows(
             """
@@ -43,7 +43,7 @@ enum CheckoutKeys {
 
     /// The client's key of a checkout whose customer has to confirm the charge; nil for any other checkout.
     static func waiting(
-        _ checkoutId: String, of customerId: String, in store: some ObjectReading
+        _ checkoutId: String, of customerId: String, in store: ObjectReader
     ) throws -> String? {
         let keys = try store.rows(
             """
@@ -86,7 +86,7 @@ enum CheckoutKeys {
     }
 
     private static func requireSame(
-        _ request: CheckoutRequest, as row: SQLRow, of customerId: String, in store: some ObjectReading
+        _ request: CheckoutRequest, as row: SQLRow, of customerId: String, in store: ObjectReader
     ) throws {
         // Keys of earlier releases have no fingerprint.
         guard try row["request"].textValue ?? request.fingerprint == request.fingerprint,

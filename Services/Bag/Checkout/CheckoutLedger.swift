@@ -38,13 +38,13 @@ package struct CheckoutLedger: Sendable {
     }
 
     /// - Throws: `.validationError` (142) while a checkout of the order runs.
-    package static func requireNotBeingPaid(_ orderId: String, in store: some ObjectReading) throws {
+    package static func requireNotBeingPaid(_ orderId: String, in store: ObjectReader) throws {
         guard try running(orderId, in: store) == nil else {
             throw beingPaid
         }
     }
 
-    static func running(_ orderId: String, in store: some ObjectReading) throws -> String? {
+    static func running(_ orderId: String, in store: ObjectReader) throws -> String? {
         try store.rows(
             "SELECT id FROM checkouts WHERE orderId = ? AND state IN ('started', 'reserved', 'charged')",
             [.text(orderId)]
@@ -53,7 +53,7 @@ package struct CheckoutLedger: Sendable {
 
     /// - Throws: `.validationError` (142) while any order that contains the line is being paid, whatever the order's
     ///   status.
-    static func requireNotBeingPaid(_ item: BagItem, in store: some ObjectReading) throws {
+    static func requireNotBeingPaid(_ item: BagItem, in store: ObjectReader) throws {
         let paying = try store.rows(
             """
             SELECT lines FROM checkouts WHERE customerId = ? AND state IN ('started', 'reserved', 'charged')

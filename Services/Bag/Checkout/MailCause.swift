@@ -28,7 +28,7 @@ package struct MailCause: Sendable, Equatable {
 
     /// The stored cause of a checkout's mail. A checkout of a release without this table has no row: then only the
     /// customer is known.
-    static func of(_ checkout: Checkout, in store: some ObjectReading) throws -> MailCause {
+    static func of(_ checkout: Checkout, in store: ObjectReader) throws -> MailCause {
         let row = try store.rows(
             "SELECT verified, network FROM checkoutMailCauses WHERE checkoutId = ?", [.text(checkout.id)]
         ).first

@@ -87,7 +87,7 @@ package enum AccountDeletion {
     }
 
     /// Whether the account was deleted.
-    static func happened(to userId: String, in store: some ObjectReading) throws -> Bool {
+    static func happened(to userId: String, in store: ObjectReader) throws -> Bool {
         try !store.rows("SELECT 1 FROM deletedUsers WHERE userId = ?", [.text(userId)]).isEmpty
     }
 

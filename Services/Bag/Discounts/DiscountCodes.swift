@@ -39,7 +39,7 @@ package enum DiscountCodes {
     }
 
     /// - Parameter text: in any letter case.
-    static func find(_ text: String, in store: some ObjectReading) throws -> DiscountCode? {
+    static func find(_ text: String, in store: ObjectReader) throws -> DiscountCode? {
         guard let code = DiscountCode.normalized(text) else { return nil }
         return try store.rows("SELECT definition FROM discountCodes WHERE code = ?", [.text(code)]).first
             .map { try DiscountCode(JSON(parsing: $0.text("definition"))) }
@@ -49,7 +49,7 @@ package enum DiscountCodes {
     /// - Parameter isInUse: whether the customer's running checkout already counts as the use.
     /// - Throws: `.validationError` (142) with the problem in `details.code`.
     package static func usable(
-        _ text: String, by customerId: String, isInUse: Bool = false, at now: Timestamp, in store: some ObjectReading
+        _ text: String, by customerId: String, isInUse: Bool = false, at now: Timestamp, in store: ObjectReader
     ) throws -> DiscountCode {
         guard let code = try find(text, in: store) else { throw DiscountProblem.unknown.error(text) }
         try code.requireValid(at: now)
@@ -64,7 +64,7 @@ package enum DiscountCodes {
     }
 
     private static func uses(
-        of code: DiscountCode, by customerId: String?, upTo limit: Int64, in store: some ObjectReading
+        of code: DiscountCode, by customerId: String?, upTo limit: Int64, in store: ObjectReader
     ) throws -> Int64 {
         try store.rows(
             """
@@ -102,7 +102,7 @@ package enum DiscountCodes {
 
     /// The codes as functions return them, newest first.
     package static func list(
-        _ selection: Selection = .all, limit: Int64 = 1, skip: Int64 = 0, in store: some ObjectReading
+        _ selection: Selection = .all, limit: Int64 = 1, skip: Int64 = 0, in store: ObjectReader
     ) throws -> [JSON] {
         let condition = selection.condition
         return try store.rows(
@@ -119,7 +119,7 @@ package enum DiscountCodes {
         }
     }
 
-    static func count(_ selection: Selection, in store: some ObjectReading) throws -> Int64 {
+    static func count(_ selection: Selection, in store: ObjectReader) throws -> Int64 {
         let condition = selection.condition
         return try store.rows("SELECT count(*) AS codes FROM discountCodes \(condition.sql)", condition.arguments)
             .first?.int("codes") ?? 0

@@ -67,13 +67,13 @@ package enum OrderEntries {
     }
 
     /// Whether the backfill is not done yet.
-    static func areIncomplete(in store: some ObjectReading) throws -> Bool { try addedTo(in: store) != nil }
+    static func areIncomplete(in store: ObjectReader) throws -> Bool { try addedTo(in: store) != nil }
 
-    private static func addedTo(in store: some ObjectReading) throws -> String? {
+    private static func addedTo(in store: ObjectReader) throws -> String? {
         try store.rows("SELECT addedTo FROM orderEntriesAdded").first?.text("addedTo")
     }
 
-    private static func isAdded(_ orderId: String, in store: some ObjectReading) throws -> Bool {
+    private static func isAdded(_ orderId: String, in store: ObjectReader) throws -> Bool {
         guard let last = try addedTo(in: store) else { return true }
         return orderId <= last
     }

@@ -96,7 +96,7 @@ package struct OrderLedger: Sendable {
 
     /// The step; a refund of lines without an amount gets the amount that was paid for them.
     private static func step(
-        _ request: StepRequest, _ order: OrderRecord, in store: some ObjectReading
+        _ request: StepRequest, _ order: OrderRecord, in store: ObjectReader
     ) throws -> OrderLifecycle.Step {
         guard case .refund(let amount) = request.step, !request.lines.isEmpty, let payment = order.payment else {
             return request.step
@@ -151,7 +151,7 @@ package struct OrderLedger: Sendable {
     }
 
     private static func order(
-        _ orderId: String, of customerId: String?, in store: some ObjectReading
+        _ orderId: String, of customerId: String?, in store: ObjectReader
     ) throws -> OrderRecord {
         let order = try OrderRecord(orderId, in: store)
         guard customerId == nil || customerId == order.customerId else { throw ParseError.objectNotFound }

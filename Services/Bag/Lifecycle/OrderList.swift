@@ -102,7 +102,7 @@ package struct OrderList: Sendable {
         return ("\(column) \(direction), orderId \(direction)", fields.map { isDescending ? "-\($0)" : $0 })
     }
 
-    package func read(in store: some ObjectReading) throws -> Page {
+    package func read(in store: ObjectReader) throws -> Page {
         let isIncomplete = try OrderEntries.areIncomplete(in: store)
         let (orders, count) = try isIncomplete && !isSearch ? fromClass(in: store) : fromEntries(in: store)
         let lines = try store.fetch("OrderItem", ids: orders.flatMap(\.itemIds), keys: [], caller: .master).map {
@@ -117,7 +117,7 @@ package struct OrderList: Sendable {
         return Page(orders: whole, count: count, isIncomplete: isIncomplete && isSearch)
     }
 
-    private func fromEntries(in store: some ObjectReading) throws -> (orders: [JSON], count: Int) {
+    private func fromEntries(in store: ObjectReader) throws -> (orders: [JSON], count: Int) {
         let filter = entryConditions.isEmpty ? "" : "WHERE \(entryConditions.joined(separator: " AND "))"
         let ids = try store.rows(
             "SELECT orderId FROM orderEntries \(filter) ORDER BY \(sorting) LIMIT ? OFFSET ?",
@@ -130,7 +130,7 @@ package struct OrderList: Sendable {
         return (orders, Int(count))
     }
 
-    private func fromClass(in store: some ObjectReading) throws -> (orders: [JSON], count: Int) {
+    private func fromClass(in store: ObjectReader) throws -> (orders: [JSON], count: Int) {
         let query = Query(
             className: "Order", where: classQuery, order: order, limit: Int(limit), skip: Int(skip))
         return (try store.documents(query, caller: .master), try store.count(query, caller: .master))

@@ -22,11 +22,11 @@ struct OrderRecord {
     var orderNo: Int64 { document["orderNo"]?.intValue ?? 0 }
 
     /// - Throws: `.objectNotFound` (101) when there is no such order.
-    init(_ orderId: String, in store: some ObjectReading) throws {
+    init(_ orderId: String, in store: ObjectReader) throws {
         try self.init(document: try store.document("Order", orderId, caller: .master), in: store)
     }
 
-    init(document: JSON, in store: some ObjectReading) throws {
+    init(document: JSON, in store: ObjectReader) throws {
         self.document = document
         let orderId = document["objectId"]?.stringValue ?? ""
         payment = try store.rows(
@@ -54,7 +54,7 @@ struct OrderRecord {
 
     /// The lines with the prices that were paid. For an imported order, the values of its lines.
     /// - Parameter currency: the shop's currency, for an imported order that names none.
-    func priced(in store: some ObjectReading, currency: Currency) throws -> PricedOrder {
+    func priced(in store: ObjectReader, currency: Currency) throws -> PricedOrder {
         if let payment { return payment.priced }
         let documents = try store.fetch("OrderItem", ids: document.itemIds, keys: [], caller: .master)
         let lines = try documents.compactMap { _, text -> PricedOrder.Line? in

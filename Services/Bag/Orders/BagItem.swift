@@ -25,7 +25,7 @@ package struct BagItem: Sendable, Equatable {
     }
 
     /// The existing items among these ids, in the order of the list.
-    static func load(_ ids: [String], in store: some ObjectReading) throws -> [BagItem] {
+    static func load(_ ids: [String], in store: ObjectReader) throws -> [BagItem] {
         let found = try store.fetch("OrderItem", ids: ids, keys: [], caller: .master)
         let items = try found.compactMap { BagItem(document: try JSON(parsing: $0.document)) }
         let byId = Dictionary(items.map { ($0.objectId, $0) }, uniquingKeysWith: { first, _ in first })

@@ -13,7 +13,7 @@ struct OpenOrder: Sendable {
     let document: JSON
     private(set) var items: [BagItem]
 
-    init(document: JSON, in store: some ObjectReading) throws {
+    init(document: JSON, in store: ObjectReader) throws {
         self.init(document: document, items: try BagItem.load(document.itemIds, in: store))
     }
 
@@ -24,7 +24,7 @@ struct OpenOrder: Sendable {
         self.items = items
     }
 
-    static func find(for customerId: String, in store: some ObjectReading) throws -> OpenOrder? {
+    static func find(for customerId: String, in store: ObjectReader) throws -> OpenOrder? {
         let query = Query(
             className: "Order",
             where: ["customer": .pointer("_User", customerId), "orderStatus": .int(OrderStatus.open.wireStatus)],
@@ -72,7 +72,7 @@ struct OpenOrder: Sendable {
     }
 
     /// - Throws: `.validationError` (142) while a checkout of this order runs.
-    func requireNotBeingPaid(in store: some ObjectReading) throws {
+    func requireNotBeingPaid(in store: ObjectReader) throws {
         try CheckoutLedger.requireNotBeingPaid(objectId, in: store)
     }
 

@@ -42,7 +42,7 @@ enum OrderNumbers {
     }
 
     /// The last number that this database assigned or recorded.
-    static func last(in store: some ObjectReading) throws -> Int64 {
+    static func last(in store: ObjectReader) throws -> Int64 {
         guard let row = try store.rows("SELECT value FROM counters WHERE name = 'orderNo'", []).first else {
             throw ParseError.internalError
         }

@@ -52,7 +52,7 @@ package struct ParkedRefunds: Sendable {
         try transaction.rows("SELECT * FROM refunds WHERE id = ? AND isParked = 1", [.text(id)]).first
     }
 
-    private func item(_ row: SQLRow, in store: some ObjectReading) throws -> ParkedKind.Item {
+    private func item(_ row: SQLRow, in store: ObjectReader) throws -> ParkedKind.Item {
         let orderId = try row.text("orderId")
         let number = try store.documentIfFound("Order", orderId, caller: .master)?["orderNo"]?.intValue ?? 0
         let what = try row.text("purpose") == RefundPurpose.cancel.rawValue ? "cancellation" : "refund"

@@ -12,7 +12,7 @@ enum RefundKeys {
     /// - Throws: `.validationError` (142) when the key was used for another refund: the client would take that refund's
     ///   answer for this one's.
     static func refund(
-        _ keys: [String], of orderId: String, amount: Int64?, fingerprint: String, in store: some ObjectReading
+        _ keys: [String], of orderId: String, amount: Int64?, fingerprint: String, in store: ObjectReader
     ) throws -> String? {
         for key in keys {
             let rows = try store.rows(

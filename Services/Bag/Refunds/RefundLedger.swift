@@ -19,17 +19,17 @@ package struct RefundLedger: Sendable {
     // MARK: Reading
 
     /// Oldest first.
-    static func rows(of orderId: String, in store: some ObjectReading) throws -> [SQLRow] {
+    static func rows(of orderId: String, in store: ObjectReader) throws -> [SQLRow] {
         try store.rows("SELECT * FROM refunds WHERE orderId = ? ORDER BY createdAt, id", [.text(orderId)])
     }
 
-    static func pending(_ orderId: String, in store: some ObjectReading) throws -> String? {
+    static func pending(_ orderId: String, in store: ObjectReader) throws -> String? {
         try store.rows("SELECT id FROM refunds WHERE orderId = ? AND state = 'pending'", [.text(orderId)])
             .first?.text("id")
     }
 
     /// - Throws: `.validationError` (142) while a refund of the order is pending.
-    static func requireNonePending(_ orderId: String, in store: some ObjectReading) throws {
+    static func requireNonePending(_ orderId: String, in store: ObjectReader) throws {
         guard try pending(orderId, in: store) == nil else {
             throw ParseError(.validationError, "A refund of this order is pending.")
         }
@@ -51,7 +51,7 @@ package struct RefundLedger: Sendable {
         }
     }
 
-    private static func row(_ id: String, in store: some ObjectReading) throws -> SQLRow {
+    private static func row(_ id: String, in store: ObjectReader) throws -> SQLRow {
         guard let row = try store.rows("SELECT * FROM refunds WHERE id = ?", [.text(id)]).first else {
             throw ParseError.internalError
         }
@@ -209,7 +209,7 @@ package struct RefundLedger: Sendable {
         return (updated.before, try OrderRecord(document: updated.document, in: transaction))
     }
 
-    private static func done(of orderId: String, except id: String, in store: some ObjectReading) throws -> Int64 {
+    private static func done(of orderId: String, except id: String, in store: ObjectReader) throws -> Int64 {
         try store.rows(
             "SELECT COALESCE(SUM(amount), 0) FROM refunds WHERE orderId = ? AND state = 'done' AND id <> ?",
             [.text(orderId), .text(id)]

@@ -81,7 +81,7 @@ struct ClaimedPieces {
     private(set) var restocked: [String: Int]? = [:]
 
     /// - Parameter id: a refund that is left out.
-    init(of orderId: String, except id: String? = nil, in store: some ObjectReading) throws {
+    init(of orderId: String, except id: String? = nil, in store: ObjectReader) throws {
         for row in try RefundLedger.rows(of: orderId, in: store) {
             guard try row.text("state") != "failed", try row.text("id") != id else { continue }
             let lines = try RefundLines(stored: row["lines"].textValue)

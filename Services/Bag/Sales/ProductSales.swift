@@ -91,7 +91,7 @@ package struct ProductSalesReading: Sendable {
 
     /// The orders placed from `from` to before `to`. A refund that no desk recorded, as in an imported order, counts in
     /// the period of its order.
-    package func orders(from: Timestamp, to: Timestamp, in store: some ObjectReading) throws -> ProductSales {
+    package func orders(from: Timestamp, to: Timestamp, in store: ObjectReader) throws -> ProductSales {
         // `$ne` instead of `= 1`, so that SQLite uses the index on `orderDate` and not the one on `orderStatus`.
         let placed: JSON = [
             "orderStatus": ["$ne": .int(OrderStatus.open.wireStatus)],
@@ -122,7 +122,7 @@ package struct ProductSalesReading: Sendable {
     private func isCounted(_ order: JSON) -> Bool { (order["currency"]?.stringValue ?? shopCurrency) == currency }
 
     private func addUnrecorded(
-        _ order: JSON, _ lines: [PricedOrder.Line], to sales: inout ProductSales, in store: some ObjectReading
+        _ order: JSON, _ lines: [PricedOrder.Line], to sales: inout ProductSales, in store: ObjectReader
     ) throws {
         guard let id = order["objectId"]?.stringValue, let total = order["refundedTotal"]?.intValue, total > 0 else {
             return
@@ -136,7 +136,7 @@ package struct ProductSalesReading: Sendable {
     // MARK: Refunds
 
     /// The refunds that were done from `from` to before `to`.
-    package func refunds(from: Timestamp, to: Timestamp, in store: some ObjectReading) throws -> ProductSales {
+    package func refunds(from: Timestamp, to: Timestamp, in store: ObjectReader) throws -> ProductSales {
         var sales = ProductSales()
         var last = ""
         while true {
@@ -164,7 +164,7 @@ package struct ProductSalesReading: Sendable {
     /// left.
     private func addRefunds(
         of orderId: String, _ lines: [PricedOrder.Line], from: Timestamp, to: Timestamp,
-        to sales: inout ProductSales, in store: some ObjectReading
+        to sales: inout ProductSales, in store: ObjectReader
     ) throws {
         var left = lines.map(\.paidMinorUnits)
         var before: [String: Int] = [:]
@@ -204,7 +204,7 @@ package struct ProductSalesReading: Sendable {
     }
 
     /// The refunds of an order that are done, oldest first.
-    private static func refunds(of orderId: String, in store: some ObjectReading) throws -> [DoneRefund] {
+    private static func refunds(of orderId: String, in store: ObjectReader) throws -> [DoneRefund] {
         try RefundLedger.rows(of: orderId, in: store).filter { try $0.text("state") == "done" }.map { row in
             try DoneRefund(
                 amount: row.int("amount"), lines: RefundLines(stored: row["lines"].textValue),
@@ -214,7 +214,7 @@ package struct ProductSalesReading: Sendable {
 
     // MARK: Lines
 
-    private func lines(of orders: [JSON], in store: some ObjectReading) throws -> [String: PricedOrder.Line] {
+    private func lines(of orders: [JSON], in store: ObjectReader) throws -> [String: PricedOrder.Line] {
         let ids = orders.flatMap(\.itemIds)
         var lines: [String: PricedOrder.Line] = [:]
         for start in stride(from: 0, to: ids.count, by: Self.pageLines) {

@@ -11,7 +11,7 @@ package enum SoldOrders {
     /// - Parameters:
     ///   - after: the last order of the previous page; empty for the first page.
     ///   - now: a time before the read.
-    package static func page(after: String, at now: Timestamp, in reader: some ObjectReading) throws -> JSON {
+    package static func page(after: String, at now: Timestamp, in reader: ObjectReader) throws -> JSON {
         let rows = try reader.rows(
             """
             SELECT c.orderId AS orderId, c.orderNo AS orderNo, c.priced AS priced, c.updatedAt AS updatedAt
@@ -25,7 +25,7 @@ package enum SoldOrders {
         ]
     }
 
-    private static func sale(_ row: SQLRow, in reader: some ObjectReading) throws -> JSON {
+    private static func sale(_ row: SQLRow, in reader: ObjectReader) throws -> JSON {
         let orderId = try row.text("orderId")
         let order = try reader.documentIfFound("Order", orderId, caller: .master)
         let priced = try PricedOrder(text: row.text("priced"))
@@ -40,7 +40,7 @@ package enum SoldOrders {
         ]
     }
 
-    private static func changes(_ orderId: String, _ order: JSON?, in reader: some ObjectReading) throws -> [JSON] {
+    private static func changes(_ orderId: String, _ order: JSON?, in reader: ObjectReader) throws -> [JSON] {
         func change(_ status: OrderStatus, _ refunded: Int64, at moment: Int64) -> JSON {
             [
                 "status": .int(Int64(status.event)), "refundedMinorUnits": .int(refunded), "changedAt": .int(moment),

@@ -19,7 +19,7 @@ package struct PriceList: Sendable {
 
     /// The prices, and the products themselves if requested.
     /// - Throws: `.validationError` (142) for too many lines.
-    package func price(_ request: PriceRequest, caller: Caller, in reader: some ObjectReading) throws -> BusReply {
+    package func price(_ request: PriceRequest, caller: Caller, in reader: ObjectReader) throws -> BusReply {
         guard request.lines.count <= Self.linesMax else {
             throw ParseError(.validationError, "At most \(Self.linesMax) lines can be priced at once.")
         }

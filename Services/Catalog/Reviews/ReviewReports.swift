@@ -37,7 +37,7 @@ package enum ReviewReports {
     }
 
     /// The reviews with open reports, last reported first, each with `reports`, their number, and `lastReportedAt`.
-    static func open(limit: Int64, in reader: some ObjectReading) throws -> [JSON] {
+    static func open(limit: Int64, in reader: ObjectReader) throws -> [JSON] {
         let rows = try reader.rows(
             """
             SELECT reviewId, count(*), max(reportedAt) AS last FROM reviewReports
@@ -56,7 +56,7 @@ package enum ReviewReports {
     }
 
     /// The number of reviews with open reports.
-    static func openCount(in reader: some ObjectReading) throws -> Int64 {
+    static func openCount(in reader: ObjectReader) throws -> Int64 {
         try reader.rows(
             "SELECT count(DISTINCT reviewId) AS reviews FROM reviewReports WHERE \(reader.dialect.flag("isOpen"))"
         ).first?.int("reviews") ?? 0

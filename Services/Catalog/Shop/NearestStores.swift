@@ -25,7 +25,7 @@ struct NearestStores: Sendable {
         maxKilometers = try parameters.numberParameter("maxKilometers", in: 0...Self.kilometersMax)
     }
 
-    func find(in reader: some ObjectReading, caller: Caller) throws -> JSON {
+    func find(in reader: ObjectReader, caller: Caller) throws -> JSON {
         var near: JSON = ["$nearSphere": place.wire]
         near["$maxDistanceInKilometers"] = maxKilometers.map(JSON.init(number:))
         let stores = try reader.documents(

@@ -26,7 +26,7 @@ package struct StockMovesPage: Sendable {
     }
 
     /// `{moves, next}`; `next` is null on the last page. `who` of a move is an objectId.
-    package func read(in reader: some ObjectReading) throws -> JSON {
+    package func read(in reader: ObjectReader) throws -> JSON {
         // One extra row shows whether there is a next page.
         let rows = try reader.rows(
             """

@@ -48,19 +48,19 @@ package struct MailList: Sendable {
     }
 
     /// SQLite's query plan for the list, for tests: one step per line.
-    package func plan(in reader: some ObjectReading) throws -> String {
+    package func plan(in reader: ObjectReader) throws -> String {
         let rows = try reader.rows("EXPLAIN QUERY PLAN " + sql(reader.dialect), arguments + [.int(limit)])
         return try rows.map { try $0.text("detail") }.joined(separator: "\n")
     }
 
-    func answer(in reader: some ObjectReading, showsAddresses: Bool) throws -> JSON {
+    func answer(in reader: ObjectReader, showsAddresses: Bool) throws -> JSON {
         guard wantsCount else { return .array(try read(in: reader, showsAddresses: showsAddresses)) }
         let row = try reader.rows("SELECT count(*) AS mails FROM mails \(filter)", arguments).first
         return .listing(try read(in: reader, showsAddresses: showsAddresses), count: try row?.int("mails") ?? 0)
     }
 
     /// - Parameter showsAddresses: for admins; other operators see masked addresses.
-    package func read(in reader: some ObjectReading, showsAddresses: Bool = false) throws -> [JSON] {
+    package func read(in reader: ObjectReader, showsAddresses: Bool = false) throws -> [JSON] {
         try reader.rows(sql(reader.dialect), arguments + [.int(limit)]).map { row in
             let address = try row.text("toAddress")
             var mail: JSON = try [

@@ -108,7 +108,7 @@ package enum ChargeLedger {
 
     static let givenUp = ParseError(.validationError, "This charge was given up before it was made.")
 
-    static func row(_ operationId: String, in store: some ObjectReading) throws -> SQLRow? {
+    static func row(_ operationId: String, in store: ObjectReader) throws -> SQLRow? {
         try store.rows("SELECT * FROM charges WHERE operationId = ?", [.text(operationId)]).first
     }
 

@@ -13,7 +13,7 @@ package enum HighestOrder {
             """, [.int(order.orderNumber)])
     }
 
-    package static func number(in store: some ObjectReading) throws -> Int64 {
+    package static func number(in store: ObjectReader) throws -> Int64 {
         try store.rows("SELECT orderNumber FROM highestOrder", []).first?.int("orderNumber") ?? 0
     }
 }

@@ -20,7 +20,7 @@ package enum AccountDeletion {
     }
 
     /// Whether the account was deleted; checked before new data is stored for it.
-    static func happened(to userId: String, in store: some ObjectReading) throws -> Bool {
+    static func happened(to userId: String, in store: ObjectReader) throws -> Bool {
         try !store.rows("SELECT 1 FROM deletedUsers WHERE userId = ?", [.text(userId)]).isEmpty
     }
 }

@@ -45,7 +45,7 @@ package enum PaymentMethods {
 
     /// Checked before the provider creates a customer: otherwise a customer that cannot be stored would be orphaned
     /// there.
-    package static func hasRoom(for owner: String, in store: some ObjectReading) throws -> Bool {
+    package static func hasRoom(for owner: String, in store: ObjectReader) throws -> Bool {
         try all(of: owner, in: store).count < perUserMax
     }
 
@@ -84,7 +84,7 @@ package enum PaymentMethods {
     }
 
     /// Newest first.
-    static func all(of owner: String, in store: some ObjectReading) throws -> [JSON] {
+    static func all(of owner: String, in store: ObjectReader) throws -> [JSON] {
         try store.documents(
             Query(
                 className: className, where: ["owner": .pointer("_User", owner)], order: ["-createdAt"],

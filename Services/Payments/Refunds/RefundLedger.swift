@@ -100,7 +100,7 @@ package enum RefundLedger {
     }
 
     /// Undecided refunds whose next attempt is due, longest due first.
-    static func due(at now: Timestamp, limit: Int64, in store: some ObjectReading) throws -> [(String, RefundOrder)] {
+    static func due(at now: Timestamp, limit: Int64, in store: ObjectReader) throws -> [(String, RefundOrder)] {
         try store.rows(
             "SELECT * FROM refunds WHERE state = 'created' AND dueAt <= ? ORDER BY dueAt LIMIT ?",
             [.int(now.milliseconds), .int(limit)]
@@ -110,12 +110,12 @@ package enum RefundLedger {
         }
     }
 
-    static func row(_ operationId: String, in store: some ObjectReading) throws -> SQLRow? {
+    static func row(_ operationId: String, in store: ObjectReader) throws -> SQLRow? {
         try store.rows("SELECT * FROM refunds WHERE operationId = ?", [.text(operationId)]).first
     }
 
     /// The refunded amount of a charge, including pending refunds.
-    static func refunded(of operationId: String, in store: some ObjectReading) throws -> Int64 {
+    static func refunded(of operationId: String, in store: ObjectReader) throws -> Int64 {
         try store.rows(
             "SELECT COALESCE(SUM(amount), 0) FROM refunds WHERE chargeOperationId = ? AND state <> 'refused'",
             [.text(operationId)]
@@ -128,7 +128,7 @@ package enum RefundLedger {
             orderId: charge.text("orderId"), begunAt: begunAt)
     }
 
-    private static func step(_ row: SQLRow, in store: some ObjectReading) throws -> Step {
+    private static func step(_ row: SQLRow, in store: ObjectReader) throws -> Step {
         switch try row.text("state") {
         case "succeeded":
             return try .answer(

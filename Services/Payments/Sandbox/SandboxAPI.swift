@@ -150,7 +150,7 @@ package struct SandboxAPI: StripeAPI {
     }
 
     /// - Parameter key: of a refund to exclude.
-    private static func refunded(of id: String, except key: String, in store: some ObjectReading) throws -> Int64 {
+    private static func refunded(of id: String, except key: String, in store: ObjectReader) throws -> Int64 {
         try store.rows(
             "SELECT COALESCE(SUM(amount), 0) FROM sandboxRefunds WHERE chargeId = ? AND key <> ?",
             [.text(id), .text(key)]

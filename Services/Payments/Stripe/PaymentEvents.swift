@@ -84,7 +84,7 @@ package enum PaymentEvents {
     }
 
     /// Newest first.
-    static func newest(_ limit: Int64, in store: some ObjectReading) throws -> [JSON] {
+    static func newest(_ limit: Int64, in store: ObjectReader) throws -> [JSON] {
         try store.rows("SELECT * FROM paymentEvents ORDER BY id DESC LIMIT ?", [.int(limit)]).map { row in
             try [
                 "eventId": .string(row.text("eventId")), "type": .string(row.text("type")),

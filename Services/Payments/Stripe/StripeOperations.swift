@@ -82,12 +82,12 @@ package struct StripeOperations: Sendable {
         }
     }
 
-    private static func kept(_ key: String, in store: some ObjectReading) throws -> Operation {
+    private static func kept(_ key: String, in store: ObjectReader) throws -> Operation {
         guard let operation = try row(key, in: store) else { throw ParseError.internalError }
         return operation
     }
 
-    static func row(_ key: String, in store: some ObjectReading) throws -> Operation? {
+    static func row(_ key: String, in store: ObjectReader) throws -> Operation? {
         try store.rows("SELECT * FROM stripeOperations WHERE key = ?", [.text(key)]).first.map { row in
             try Operation(
                 key: key, intentId: row["intentId"].textValue,

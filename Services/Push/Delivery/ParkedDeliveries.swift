@@ -96,13 +96,13 @@ package enum ParkedDeliveries {
     }
 
     private static func item(
-        _ push: String, _ problem: String, in store: some ObjectReading
+        _ push: String, _ problem: String, in store: ObjectReader
     ) throws -> ParkedKind.Item? {
         try items("WHERE push = ? AND problem = ?", [.text(push), .text(problem)], 1, in: store).first
     }
 
     private static func items(
-        _ condition: String, _ values: [SQLValue], _ limit: Int64, in store: some ObjectReading
+        _ condition: String, _ values: [SQLValue], _ limit: Int64, in store: ObjectReader
     ) throws -> [ParkedKind.Item] {
         try store.rows(
             """

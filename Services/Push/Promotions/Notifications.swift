@@ -49,7 +49,7 @@ package enum Notifications {
 
     /// The notifications sent about an order, oldest first: `[{news, madeAt, devices}]`. `devices` is the number of
     /// devices at the time; absent where unknown. Whether each device showed the notification is unknown.
-    package static func list(ofOrder orderId: String, in reader: some ObjectReading) throws -> [JSON] {
+    package static func list(ofOrder orderId: String, in reader: ObjectReader) throws -> [JSON] {
         try reader.rows(
             "SELECT reason, madeAt, devices FROM notifications WHERE subject = ? ORDER BY id LIMIT ?",
             [.text(orderId), .int(listMax)]

@@ -44,7 +44,7 @@ struct PushList: Sendable {
         }
     }
 
-    func read(in reader: some ObjectReading) throws -> (pushes: [JSON], count: Int) {
+    func read(in reader: ObjectReader) throws -> (pushes: [JSON], count: Int) {
         let query = Query(
             className: Pushes.statusClass, where: condition, order: ["-createdAt"], limit: limit, skip: skip)
         let statuses = try reader.documents(query, caller: .master)

@@ -108,7 +108,7 @@ package enum PushProgress {
     /// beyond `namedMax` are counted together as `otherReasons`, at the end.
     /// - Parameter latest: number of pushes to include, newest first.
     package static func failures(
-        ofPromotion id: String, latest: Int64, from reader: some ObjectReading
+        ofPromotion id: String, latest: Int64, from reader: ObjectReader
     ) throws -> [(reason: String, count: Int64)] {
         let all = try reader.rows(
             """

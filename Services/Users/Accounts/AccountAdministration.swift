@@ -109,7 +109,7 @@ struct AccountAdministration: Sendable {
 extension ServiceRequest {
     /// Requires an admin if the account is an operator's. Support may only handle accounts and sessions of customers.
     /// - Throws: `.operationForbidden` (119).
-    func requireReach(of userId: String, _ reader: some ObjectReading) throws {
+    func requireReach(of userId: String, _ reader: ObjectReader) throws {
         guard !isFromAdmin, try OperatorRoles.isHeld(by: userId, reader) else { return }
         throw ParseError(.operationForbidden, "Only an admin may do this with an operator's account.")
     }

@@ -12,12 +12,12 @@ enum AccountView {
         lineFields + ["phone", "address1", "address2", "city", "state", "zipcode", "updatedAt"]
 
     /// An account for a list, with `isOperator`.
-    static func line(_ user: JSON, of userId: String, _ reader: some ObjectReading) throws -> JSON {
+    static func line(_ user: JSON, of userId: String, _ reader: ObjectReader) throws -> JSON {
         try shown(user, lineFields, of: userId, reader)
     }
 
     /// A complete account, with `isOperator`, `isAnonymous`, `isBanned` and the user's sign-in methods.
-    static func whole(_ user: JSON, of userId: String, _ reader: some ObjectReading) throws -> JSON {
+    static func whole(_ user: JSON, of userId: String, _ reader: ObjectReader) throws -> JSON {
         var shown = try shown(user, wholeFields, of: userId, reader)
         shown["isBanned"] = .bool(try Ban.applies(to: user, reader))
         shown["isAnonymous"] = .bool(try Identities.isAnonymous(userId, reader))
@@ -28,7 +28,7 @@ enum AccountView {
     }
 
     private static func shown(
-        _ user: JSON, _ fields: [String], of userId: String, _ reader: some ObjectReading
+        _ user: JSON, _ fields: [String], of userId: String, _ reader: ObjectReader
     ) throws -> JSON {
         var shown = JSON.object((user.objectValue ?? [:]).filter { fields.contains($0.key) })
         shown["isOperator"] = .bool(try OperatorRoles.isHeld(by: userId, reader))

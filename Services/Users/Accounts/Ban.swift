@@ -5,7 +5,7 @@ import ParseProtocol
 /// empty ACL. A banned user's sessions end, and no new ones are created.
 package enum Ban {
     /// - Parameter user: the complete document.
-    static func applies(to user: JSON, _ reader: some ObjectReading) throws -> Bool {
+    static func applies(to user: JSON, _ reader: ObjectReader) throws -> Bool {
         // The ACL almost always names the user; the roles are read only if it does not.
         guard applies(to: user, roles: []), let userId = user["objectId"]?.stringValue else { return false }
         return try applies(to: user, roles: RoleHierarchy.roles(of: userId, reader).map(\.name))

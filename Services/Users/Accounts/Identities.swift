@@ -51,7 +51,7 @@ package struct Identity: Hashable, Sendable {
 
 /// The table of identities; each belongs to one user.
 enum Identities {
-    static func owner(of identity: Identity, _ key: AccountKey, _ reader: some ObjectReading) throws -> String? {
+    static func owner(of identity: Identity, _ key: AccountKey, _ reader: ObjectReader) throws -> String? {
         try reader.rows(
             "SELECT userId FROM identities WHERE kind = ? AND value = ?",
             [.text(identity.kind.text), .text(identity.storedValue(key))]
@@ -88,7 +88,7 @@ enum Identities {
 
     /// Whether the user only has the id in `authData.anonymous`, which is removed when a password or another provider
     /// is added.
-    static func isAnonymous(_ userId: String, _ reader: some ObjectReading) throws -> Bool {
+    static func isAnonymous(_ userId: String, _ reader: ObjectReader) throws -> Bool {
         try !reader.rows(
             "SELECT 1 FROM identities WHERE userId = ? AND kind = ?",
             [.text(userId), .text(Identity.Kind.anonymous.text)]

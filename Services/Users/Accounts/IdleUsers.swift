@@ -38,7 +38,7 @@ struct IdleUsers: Sendable {
         return rows.count < Self.pageRows ? nil : try rows.last?.text("value")
     }
 
-    private func isIdle(_ userId: String, since limit: Timestamp, _ reader: some ObjectReading) throws -> Bool {
+    private func isIdle(_ userId: String, since limit: Timestamp, _ reader: ObjectReader) throws -> Bool {
         let old: JSON = ["$lt": limit.wire]
         let user = Query(className: "_User", where: ["objectId": .string(userId), "updatedAt": old])
         guard try reader.count(user, caller: .master) == 1 else { return false }

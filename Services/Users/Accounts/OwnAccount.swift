@@ -9,7 +9,7 @@ enum OwnAccount {
     /// - Parameter proofs: the proofs of this sign-in.
     /// - Throws: `ParseError.objectNotFound` for a deleted user.
     static func document(
-        of userId: String, with proofs: [AuthProof] = [], _ key: AccountKey, _ reader: some ObjectReading
+        of userId: String, with proofs: [AuthProof] = [], _ key: AccountKey, _ reader: ObjectReader
     ) throws -> JSON {
         let roles = try RoleHierarchy.roles(of: userId, reader).map(\.name).sorted()
         do {
@@ -29,7 +29,7 @@ enum OwnAccount {
     ///   rights.
     static func shown(
         _ user: JSON, of userId: String, isAdmin: Bool, with proofs: [AuthProof] = [], _ key: AccountKey,
-        _ reader: some ObjectReading
+        _ reader: ObjectReader
     ) throws -> JSON {
         var user = try OwnAuthData.shown(user, of: userId, with: proofs, key, reader)
         if isAdmin { user["isAdmin"] = true }

@@ -49,14 +49,14 @@ package struct AuditPage: Sendable {
     }
 
     /// SQLite's query plan for the page, for tests: one step per line.
-    package func plan(in reader: some ObjectReading) throws -> String {
+    package func plan(in reader: ObjectReader) throws -> String {
         try reader.rows("EXPLAIN QUERY PLAN " + sql, arguments + [.int(limit + 1)]).map { try $0.text("detail") }
             .joined(separator: "\n")
     }
 
     /// `{entries, next}`; `next` is null on the last page.
     /// - Parameter tellsClient: whether entries include the client's address and request id.
-    package func read(in reader: some ObjectReading, tellsClient: Bool = true) throws -> JSON {
+    package func read(in reader: ObjectReader, tellsClient: Bool = true) throws -> JSON {
         // One extra row shows whether there is a next page.
         let rows = try reader.rows(sql, arguments + [.int(limit + 1)])
         let shown = rows.prefix(Int(limit))

@@ -17,7 +17,7 @@ package struct AccountList: Sendable {
 
     /// `{results, cursor?}`. An anonymous user is marked and has no user name: the app drew it at random.
     /// - Throws: `.invalidQuery` (102) when `after` is no cursor of an earlier page.
-    package func read(in reader: some ObjectReading) throws -> JSON {
+    package func read(in reader: ObjectReader) throws -> JSON {
         var query = Query(className: "_User", where: [:], order: ["-$natural"], limit: limit)
         query.after = after
         let page = try JSON(parsing: reader.find(query, caller: .master).body)

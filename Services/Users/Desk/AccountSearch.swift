@@ -35,7 +35,7 @@ package struct AccountSearch: Sendable {
     }
 
     /// `{results, isMore}`, each account once.
-    package func find(in reader: some ObjectReading) throws -> JSON {
+    package func find(in reader: ObjectReader) throws -> JSON {
         var found: [String] = []
         var seen: Set<String> = []
         // All values with the prefix sort below the prefix plus the highest character.

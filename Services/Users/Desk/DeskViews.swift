@@ -35,7 +35,7 @@ package enum DeskViews {
     ]
 
     /// An operator's views, by list and name: `[{list, name, query}]`.
-    package static func all(of userId: String, in reader: some ObjectReading) throws -> JSON {
+    package static func all(of userId: String, in reader: ObjectReader) throws -> JSON {
         let rows = try reader.rows(
             "SELECT list, name, query FROM deskViews WHERE userId = ? ORDER BY list, name", [.text(userId)])
         return .array(

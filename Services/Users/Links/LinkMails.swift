@@ -68,7 +68,7 @@ package struct LinkMails: Sendable {
 
     /// The recipient of a link: the owner of the address, unless banned.
     private func recipient(
-        of link: MailedLink, at address: String, _ reader: some ObjectReading
+        of link: MailedLink, at address: String, _ reader: ObjectReader
     ) throws -> (owner: MailedTokens.Owner, user: JSON)? {
         // A user name never equals another user's address, so the order does not matter.
         let owner =

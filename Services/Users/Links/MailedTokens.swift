@@ -30,7 +30,7 @@ package enum MailedTokens {
 
     /// The owner of a valid token; does not use it up.
     package static func owner(
-        _ link: MailedLink, _ token: String, at now: Timestamp, _ reader: some ObjectReading
+        _ link: MailedLink, _ token: String, at now: Timestamp, _ reader: ObjectReader
     ) throws -> Owner? {
         try reader.rows(
             "SELECT userId, email FROM mailedTokens WHERE hash = ? AND link = ? AND usedAt IS NULL AND expiresAt > ?",
@@ -56,8 +56,7 @@ package enum MailedTokens {
     }
 
     /// The owner of a used token.
-    package static func formerOwner(_ link: MailedLink, _ token: String, _ reader: some ObjectReading) throws -> Owner?
-    {
+    package static func formerOwner(_ link: MailedLink, _ token: String, _ reader: ObjectReader) throws -> Owner? {
         try reader.rows(
             "SELECT userId, email FROM mailedTokens WHERE hash = ? AND link = ? AND usedAt IS NOT NULL",
             [.text(hash(token)), .int(Int64(link.rawValue))]

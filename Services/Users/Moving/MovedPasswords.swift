@@ -11,7 +11,7 @@ enum MovedPasswords {
     ]
 
     /// The highest cost; nil without such users.
-    static func costMax(_ reader: some ObjectReading) throws -> Int? {
+    static func costMax(_ reader: ObjectReader) throws -> Int? {
         try reader.rows("SELECT cost FROM movedPasswords ORDER BY cost DESC LIMIT 1", []).first.map {
             try Int($0.int("cost"))
         }

@@ -24,13 +24,13 @@ package enum SecondFactors {
         .invalidAuthData, "An anonymous user needs a user name and a password before a second factor.")
     package static let malformed = ParseError(.scriptFailed, "Invalid MFA data")
 
-    package static func isEnrolled(_ userId: String, _ reader: some ObjectReading) throws -> Bool {
+    package static func isEnrolled(_ userId: String, _ reader: ObjectReader) throws -> Bool {
         try !reader.rows("SELECT 1 FROM secondFactors WHERE userId = ?", [.text(userId)]).isEmpty
     }
 
     /// Whether a sign-in of the user needs a code: `SATCHEL_MFA` decides for customers, and an operator's second factor
     /// always counts.
-    static func isAsked(of userId: String, _ settings: UsersSettings, _ reader: some ObjectReading) throws -> Bool {
+    static func isAsked(of userId: String, _ settings: UsersSettings, _ reader: ObjectReader) throws -> Bool {
         guard try isEnrolled(userId, reader) else { return false }
         return try settings.asksSecondFactor || OperatorRoles.isHeld(by: userId, reader)
     }
@@ -91,7 +91,7 @@ package enum SecondFactors {
     /// Whether the token is a code of the user, used or not. For checks before the transaction that uses it up: a
     /// repeated request, after a lost answer, must not count as a guess.
     static func knows(
-        _ token: String, of userId: String, _ key: AccountKey, at now: Timestamp, _ reader: some ObjectReading
+        _ token: String, of userId: String, _ key: AccountKey, at now: Timestamp, _ reader: ObjectReader
     ) throws -> Bool {
         if try step(of: token, userId: userId, key, at: now, reader) != nil { return true }
         return try !reader.rows(
@@ -100,7 +100,7 @@ package enum SecondFactors {
     }
 
     private static func step(
-        of token: String, userId: String, _ key: AccountKey, at now: Timestamp, _ reader: some ObjectReading
+        of token: String, userId: String, _ key: AccountKey, at now: Timestamp, _ reader: ObjectReader
     ) throws -> Int64? {
         let row = try reader.rows(
             """

@@ -3,7 +3,7 @@ import ObjectStore
 /// The users' password hashes, stored outside the objects so that no read of an object can contain one. An anonymous
 /// user has no row.
 enum Credentials {
-    static func hash(of userId: String, _ reader: some ObjectReading) throws -> String? {
+    static func hash(of userId: String, _ reader: ObjectReader) throws -> String? {
         try reader.rows("SELECT hash FROM credentials WHERE userId = ?", [.text(userId)]).first?.text("hash")
     }
 

@@ -37,7 +37,7 @@ package enum PasswordHistory {
     }
 
     /// The hashes of recent passwords, the present one first.
-    static func hashes(of userId: String, max: Int, _ reader: some ObjectReading) throws -> [String] {
+    static func hashes(of userId: String, max: Int, _ reader: ObjectReader) throws -> [String] {
         try reader.rows(
             "SELECT hash FROM passwordHistory WHERE userId = ? ORDER BY chosenAt DESC LIMIT ?",
             [.text(userId), .int(Int64(max))]

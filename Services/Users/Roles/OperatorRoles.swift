@@ -37,7 +37,7 @@ package enum OperatorRoles {
     }
 
     /// Whether a user has operator rights through any role.
-    static func isHeld(by userId: String, _ reader: some ObjectReading) throws -> Bool {
+    static func isHeld(by userId: String, _ reader: ObjectReader) throws -> Bool {
         try RoleHierarchy.roles(of: userId, reader).contains { OperatorArea.roles.contains($0.name) }
     }
 

@@ -33,12 +33,12 @@ package enum RoleHierarchy {
     }
 
     /// All roles of a user, inherited ones included.
-    static func roles(of userId: String, _ reader: some ObjectReading) throws -> Set<Role> {
+    static func roles(of userId: String, _ reader: ObjectReader) throws -> Set<Role> {
         try granted(by: direct(userId, reader), reader)
     }
 
     /// These roles and all roles that their members inherit.
-    static func granted(by roles: [Role], _ reader: some ObjectReading) throws -> Set<Role> {
+    static func granted(by roles: [Role], _ reader: ObjectReader) throws -> Set<Role> {
         try closure(of: roles) { children in
             let pointers = children.map { JSON.pointer("_Role", $0.objectId) }
             return try oldest(rolesMax, where: ["roles": ["$in": .array(pointers)]], reader)
@@ -46,11 +46,11 @@ package enum RoleHierarchy {
     }
 
     /// The users who are admins, directly or through a role.
-    static func admins(_ reader: some ObjectReading) throws -> Set<String> { try members(of: adminsRole, reader) }
+    static func admins(_ reader: ObjectReader) throws -> Set<String> { try members(of: adminsRole, reader) }
 
     /// The users who have the role of this name, directly or through a role. Limited to the first `rolesMax` of each
     /// query.
-    static func members(of name: String, _ reader: some ObjectReading) throws -> Set<String> {
+    static func members(of name: String, _ reader: ObjectReader) throws -> Set<String> {
         let named = try oldest(1, where: ["name": .string(name)], reader)
         let granting = try closure(of: named) { parents in
             try parents.flatMap { try oldest(rolesMax, where: related(to: $0, by: "roles"), reader) }
@@ -79,11 +79,11 @@ package enum RoleHierarchy {
         }
     }
 
-    static func direct(_ userId: String, _ reader: some ObjectReading) throws -> [Role] {
+    static func direct(_ userId: String, _ reader: ObjectReader) throws -> [Role] {
         try oldest(directMax, where: ["users": .pointer("_User", userId)], reader)
     }
 
-    private static func oldest(_ limit: Int, where condition: JSON, _ reader: some ObjectReading) throws -> [Role] {
+    private static func oldest(_ limit: Int, where condition: JSON, _ reader: ObjectReader) throws -> [Role] {
         try reader.documents(
             Query(className: "_Role", where: condition, order: ["createdAt"], limit: limit, keys: ["name"]),
             caller: .master

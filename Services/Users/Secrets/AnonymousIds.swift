@@ -24,7 +24,7 @@ enum AnonymousIds {
         try transaction.execute("DELETE FROM anonymousIds WHERE userId = ?", [.text(userId)])
     }
 
-    static func id(of userId: String, _ key: AccountKey, _ reader: some ObjectReading) throws -> String? {
+    static func id(of userId: String, _ key: AccountKey, _ reader: ObjectReader) throws -> String? {
         let row = try reader.rows("SELECT sealed FROM anonymousIds WHERE userId = ?", [.text(userId)]).first
         return try row.flatMap { try key.open($0.blob("sealed"), for: .anonymousId, of: userId) }
             .map { String(decoding: $0, as: UTF8.self) }
@@ -32,8 +32,7 @@ enum AnonymousIds {
 
     /// A user's document with the decrypted id, for checks of a change. An id that cannot be decrypted becomes empty,
     /// which matches no client's id.
-    static func opened(_ user: JSON, of userId: String, _ key: AccountKey, _ reader: some ObjectReading) throws -> JSON
-    {
+    static func opened(_ user: JSON, of userId: String, _ key: AccountKey, _ reader: ObjectReader) throws -> JSON {
         guard user["authData"]?[name] == mark else { return user }
         var user = user
         user["authData"]?[name] = ["id": .string(try id(of: userId, key, reader) ?? "")]

@@ -10,7 +10,7 @@ struct KeyCheck: Sendable {
 
     private var digest: String { key.digest("users.sqlite", for: .keptReply) }
 
-    private static func known(in store: some ObjectReading) throws -> String? {
+    private static func known(in store: ObjectReader) throws -> String? {
         try store.rows("SELECT digest FROM accountKey", []).first?.text("digest")
     }
 

@@ -10,7 +10,7 @@ enum OwnAuthData {
     /// The user's document as shown to that user.
     /// - Parameter proofs: the verified proofs of the request.
     static func shown(
-        _ user: JSON, of userId: String, with proofs: [AuthProof] = [], _ key: AccountKey, _ reader: some ObjectReading
+        _ user: JSON, of userId: String, with proofs: [AuthProof] = [], _ key: AccountKey, _ reader: ObjectReader
     ) throws -> JSON {
         guard let stored = user["authData"]?.objectValue else { return user }
         var whole: [String: JSON] = [:]
@@ -25,7 +25,7 @@ enum OwnAuthData {
     /// The complete `authData` of one provider; nil if only a part is known.
     private static func shown(
         _ value: JSON, _ name: String, of userId: String, with proofs: [AuthProof], _ key: AccountKey,
-        _ reader: some ObjectReading
+        _ reader: ObjectReader
     ) throws -> JSON? {
         switch name {
         case SecondFactors.name: return value

@@ -23,7 +23,7 @@ package enum KnownDevices {
 
     /// A sign-in attempt by this principal. The query is the same for an unknown account.
     static func attempt(
-        on account: String, by principal: Principal, _ key: AccountKey, _ reader: some ObjectReading
+        on account: String, by principal: Principal, _ key: AccountKey, _ reader: ObjectReader
     ) throws -> SignInAttempt {
         let candidates = [
             device(installationId: principal.installationID, key), device(network: principal.network, key),

@@ -115,7 +115,7 @@ package enum Sessions {
 
     /// The id of a token's session, even if expired; nil when there is none. The timing of a look-up by hash reveals
     /// nothing about the token.
-    static func id(of token: String, _ key: AccountKey, _ reader: some ObjectReading) throws -> String? {
+    static func id(of token: String, _ key: AccountKey, _ reader: ObjectReader) throws -> String? {
         try reader.rows(
             "SELECT sessionId FROM sessionTokens WHERE hash = ?", [.text(key.digest(token, for: .sessionToken))]
         ).first?.text("sessionId")
@@ -124,7 +124,7 @@ package enum Sessions {
     /// The session of a token.
     /// - Throws: `.invalidSessionToken` (209) when there is none, or when it has expired.
     package static func live(
-        _ token: String, _ key: AccountKey, at now: Timestamp, _ reader: some ObjectReading
+        _ token: String, _ key: AccountKey, at now: Timestamp, _ reader: ObjectReader
     ) throws -> JSON {
         guard !token.isEmpty, let session = try find(token, key, reader) else { throw ParseError.invalidSession }
         guard let end = expiry(of: session), end > now else {
@@ -133,7 +133,7 @@ package enum Sessions {
         return session
     }
 
-    private static func find(_ token: String, _ key: AccountKey, _ reader: some ObjectReading) throws -> JSON? {
+    private static func find(_ token: String, _ key: AccountKey, _ reader: ObjectReader) throws -> JSON? {
         guard let id = try id(of: token, key, reader) else { return nil }
         return try reader.documentIfFound("_Session", id, caller: .master)
     }
@@ -160,7 +160,7 @@ package enum Sessions {
 
     /// Whether enough of a session's lifetime has passed for an extension.
     static func isExtendable(
-        _ session: JSON, _ times: SessionExtension?, at now: Timestamp, _ reader: some ObjectReading
+        _ session: JSON, _ times: SessionExtension?, at now: Timestamp, _ reader: ObjectReader
     ) throws -> Bool {
         guard let times, let end = expiry(of: session),
             end < now.advanced(by: times.lifetime - times.after)
@@ -196,7 +196,7 @@ package enum Sessions {
 
     /// The newest sessions of an installation.
     static func newest(
-        ofInstallation id: String, max: Int, _ reader: some ObjectReading
+        ofInstallation id: String, max: Int, _ reader: ObjectReader
     ) throws -> [JSON] {
         try reader.documents(
             Query(
@@ -205,7 +205,7 @@ package enum Sessions {
     }
 
     /// The newest session of a user.
-    static func newest(of userId: String, _ reader: some ObjectReading) throws -> JSON? {
+    static func newest(of userId: String, _ reader: ObjectReader) throws -> JSON? {
         try reader.documents(
             Query(className: "_Session", where: ["user": .pointer("_User", userId)], order: ["-createdAt"], limit: 1),
             caller: .master

@@ -91,7 +91,7 @@ enum AnonymousMerge {
     }
 
     private static func owner(
-        of token: String, _ key: AccountKey, _ reader: some ObjectReading
+        of token: String, _ key: AccountKey, _ reader: ObjectReader
     ) throws -> String? {
         guard !token.isEmpty, token.utf8.count <= 128 else { return nil }
         do {

@@ -223,7 +223,7 @@ struct SignIn: Sendable {
 
     /// The verdict of the counters. A valid second factor code admits an unknown device to a locked account.
     private static func verdict(
-        on candidate: Candidate, at now: Timestamp, _ reader: some ObjectReading
+        on candidate: Candidate, at now: Timestamp, _ reader: ObjectReader
     ) throws -> SignInGuard.Verdict {
         let verdict = try SignInFailures.verdict(on: candidate.attempt, .password, at: now, reader)
         if case .admittedWithCode = verdict, candidate.hasCode { return .admitted }

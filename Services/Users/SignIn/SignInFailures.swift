@@ -6,7 +6,7 @@ import Synchronization
 /// minutes, so the table stays small.
 package enum SignInFailures {
     static func counters(
-        _ subjects: [SignInSubject], _ reader: some ObjectReading
+        _ subjects: [SignInSubject], _ reader: ObjectReader
     ) throws -> [SignInSubject: SignInCounter] {
         var counters: [SignInSubject: SignInCounter] = [:]
         for subject in subjects {
@@ -22,14 +22,14 @@ package enum SignInFailures {
     }
 
     static func verdict(
-        on attempt: SignInAttempt, _ step: SignInGuard.Step, at now: Timestamp, _ reader: some ObjectReading
+        on attempt: SignInAttempt, _ step: SignInGuard.Step, at now: Timestamp, _ reader: ObjectReader
     ) throws -> SignInGuard.Verdict {
         let judge = SignInGuard(attempt)
         return judge.verdict(on: step, try counters(judge.judged(by: step), reader), at: now)
     }
 
     /// - Throws: the refusal when a signed-in user must wait.
-    static func check(_ subject: SignInSubject, at now: Timestamp, _ reader: some ObjectReading) throws {
+    static func check(_ subject: SignInSubject, at now: Timestamp, _ reader: ObjectReader) throws {
         guard let counter = try counters([subject], reader)[subject], counter.failures >= subject.failuresMax,
             counter.endsAt > now
         else { return }

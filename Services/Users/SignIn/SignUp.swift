@@ -111,13 +111,13 @@ struct SignUp {
 
     /// The returning user; nil for a new one.
     /// - Throws: `.accountAlreadyLinked` (208) when the proofs belong to different users.
-    func returning(_ reader: some ObjectReading) throws -> String? {
+    func returning(_ reader: ObjectReader) throws -> String? {
         passwordHash == nil ? try holder(reader) : nil
     }
 
     /// The owner of the proofs; nil if there is none.
     /// - Throws: `.accountAlreadyLinked` (208) when they belong to different users.
-    private func holder(_ reader: some ObjectReading) throws -> String? {
+    private func holder(_ reader: ObjectReader) throws -> String? {
         let owners = Set(
             try fields.identities(hasPassword: false).compactMap { try Identities.owner(of: $0, key, reader) })
         guard owners.count <= 1 else { throw ParseError(.accountAlreadyLinked, "this auth is already used") }

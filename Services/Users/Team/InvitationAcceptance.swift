@@ -85,7 +85,7 @@ struct InvitationAcceptance: Sendable {
 
     /// The account whose mails go to the invited address; nil when a new one is possible.
     /// - Throws: `.emailTaken` (203) when the account's mails go elsewhere, or it is banned.
-    private func holder(of invitation: Invitations.Invitation, _ reader: some ObjectReading) throws -> String? {
+    private func holder(of invitation: Invitations.Invitation, _ reader: ObjectReader) throws -> String? {
         let owner =
             try Identities.owner(of: .email(invitation.email), rules.key, reader)
             ?? Identities.owner(of: .username(invitation.email), rules.key, reader)
@@ -99,7 +99,7 @@ struct InvitationAcceptance: Sendable {
     }
 
     /// Whether the inviter still is an admin. The master key always is.
-    private func isAdmin(_ userId: String, _ reader: some ObjectReading) throws -> Bool {
+    private func isAdmin(_ userId: String, _ reader: ObjectReader) throws -> Bool {
         guard !userId.isEmpty else { return true }
         guard let user = try reader.documentIfFound("_User", userId, caller: .master) else { return false }
         let roles = try RoleHierarchy.roles(of: userId, reader).map(\.name)
@@ -107,7 +107,7 @@ struct InvitationAcceptance: Sendable {
     }
 
     /// Removes every link. A second factor stays if the address was verified before; otherwise a stranger may have it.
-    private static func unlinked(_ userId: String, _ reader: some ObjectReading) throws -> JSON? {
+    private static func unlinked(_ userId: String, _ reader: ObjectReader) throws -> JSON? {
         let user = try reader.document("_User", userId, caller: .master)
         let isProven = user["emailVerified"] == true
         let links = (user["authData"]?.objectValue ?? [:]).keys.filter { !isProven || $0 != SecondFactors.name }

@@ -79,7 +79,7 @@ enum Invitations {
     }
 
     /// The invitation of a valid token; does not use it up.
-    static func open(_ token: String, at now: Timestamp, _ reader: some ObjectReading) throws -> Invitation? {
+    static func open(_ token: String, at now: Timestamp, _ reader: ObjectReader) throws -> Invitation? {
         try reader.rows(
             "SELECT \(columns) FROM operatorInvitations WHERE hash = ? AND expiresAt > ?",
             [.text(hash(token)), .int(now.milliseconds)]
@@ -116,7 +116,7 @@ enum Invitations {
     }
 
     /// All invitations for operators, newest first.
-    static func shown(at now: Timestamp, _ reader: some ObjectReading) throws -> [JSON] {
+    static func shown(at now: Timestamp, _ reader: ObjectReader) throws -> [JSON] {
         let rows = try reader.rows(
             "SELECT \(columns), invitedAt, expiresAt FROM operatorInvitations ORDER BY invitedAt DESC, id")
         return try rows.map { row -> JSON in

@@ -13,7 +13,7 @@ enum LastSeen {
     private static let pause: Int64 = 600_000
 
     /// Whether the next use of an operator's session must be noted.
-    static func isDue(_ userId: String, at now: Timestamp, _ reader: some ObjectReading) throws -> Bool {
+    static func isDue(_ userId: String, at now: Timestamp, _ reader: ObjectReader) throws -> Bool {
         guard let seen = try milliseconds(userId, reader) else { return true }
         return now.milliseconds - seen >= pause
     }
@@ -32,7 +32,7 @@ enum LastSeen {
     }
 
     /// The last noted use, or the newest sign-in if that is later; nil for neither.
-    static func time(of userId: String, _ reader: some ObjectReading) throws -> Timestamp? {
+    static func time(of userId: String, _ reader: ObjectReader) throws -> Timestamp? {
         let signIn = try Sessions.newest(of: userId, reader)?["createdAt"]?.stringValue.flatMap { Timestamp(iso: $0) }
         let seen = try milliseconds(userId, reader).map { Timestamp(milliseconds: $0) }
         return [signIn, seen].compactMap(\.self).max { $0.milliseconds < $1.milliseconds }
@@ -42,7 +42,7 @@ enum LastSeen {
         try transaction.execute("DELETE FROM operatorsSeen WHERE userId = ?", [.text(userId)])
     }
 
-    private static func milliseconds(_ userId: String, _ reader: some ObjectReading) throws -> Int64? {
+    private static func milliseconds(_ userId: String, _ reader: ObjectReader) throws -> Int64? {
         try reader.rows("SELECT seenAt FROM operatorsSeen WHERE userId = ?", [.text(userId)]).first?.int("seenAt")
     }
 }

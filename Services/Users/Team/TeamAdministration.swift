@@ -174,7 +174,7 @@ enum Team {
     private static let shownMax = 500
 
     /// `{operators, invitations}`; operators by the time when they were last seen.
-    static func shown(at now: Timestamp, _ reader: some ObjectReading) throws -> JSON {
+    static func shown(at now: Timestamp, _ reader: ObjectReader) throws -> JSON {
         var roles: [String: [JSON]] = [:]
         for area in OperatorArea.allCases {
             for userId in try RoleHierarchy.members(of: area.role, reader) {

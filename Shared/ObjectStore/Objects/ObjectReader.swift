@@ -1,7 +1,13 @@
 import ParseProtocol
 
-/// Reads objects over one connection; the base class of `StoreReader` and `StoreTransaction`.
-public class ObjectReader: ObjectReading {
+/// Reads objects over one connection for a caller, whose rights are applied in SQL. The base class of `StoreReader`
+/// and `StoreTransaction`.
+///
+/// Every function throws `ParseError` for errors that a client can cause: `.operationForbidden` (119) and
+/// `.objectNotFound` (101) for class-level permissions, `.invalidQuery` (102), `.invalidKeyName` (105) and
+/// `.invalidJSON` (107) for invalid queries, `.timeout` (124) when a read takes longer than `timeLimit`. All other
+/// errors are `StoreError`.
+public class ObjectReader {
     let connection: any StoreConnection
     var schema: Schema {
         didSet {
@@ -110,7 +116,7 @@ public class ObjectReader: ObjectReading {
     /// One object as JSON text.
     /// - Throws: `.objectNotFound` (101) for an object that is missing or unreadable by the caller.
     public func get(
-        _ className: String, _ objectId: String, keys: [String], excludeKeys: [String], caller: Caller
+        _ className: String, _ objectId: String, keys: [String] = [], excludeKeys: [String] = [], caller: Caller
     ) throws -> [UInt8] {
         try read(className, objectId, keys: keys, excludeKeys: excludeKeys, caller: caller).body
     }
@@ -223,7 +229,10 @@ public class ObjectReader: ObjectReading {
     /// The engine's SQL differences, for a service's own tables (docs/internals/sql.md).
     public var dialect: Dialect { connection.dialect }
 
-    /// The rows of a SELECT on the service's own tables; `arguments` are bound to `?`.
+    /// The rows of a SELECT without arguments on the service's own tables.
+    public func rows(_ sql: String) throws -> [SQLRow] { try rows(sql, []) }
+
+    /// The rows of a SELECT on the service's own tables. The SQL must come from code; `arguments` are bound to `?`.
     /// - Throws: `StoreError`.
     public func rows(_ sql: String, _ arguments: [SQLValue]) throws -> [SQLRow] {
         try readingOnce { readsGeneration in

@@ -31,7 +31,7 @@ package enum BucketDeletions {
     }
 
     /// The objects whose deletion is due, oldest first.
-    package static func due(at now: Timestamp, limit: Int, in reader: some ObjectReading) throws -> [String] {
+    package static func due(at now: Timestamp, limit: Int, in reader: ObjectReader) throws -> [String] {
         try reader.rows(
             "SELECT name FROM bucketDrops WHERE dueAt <= ? ORDER BY dueAt LIMIT ?",
             [.int(now.milliseconds), .int(Int64(limit))]

@@ -58,7 +58,7 @@ package final class FileBucket: Sendable {
 
     /// Refuses to start when files are in a bucket and no bucket is set.
     /// - Throws: `StartupProblem`.
-    package static func check(_ bucket: FileBucket?, in reader: some ObjectReading) throws {
+    package static func check(_ bucket: FileBucket?, in reader: ObjectReader) throws {
         guard bucket == nil, try FileTable.hasBucketFiles(in: reader) else { return }
         throw StartupProblem(
             """

@@ -43,7 +43,7 @@ package enum FileTable {
         if entry.inBucket { try BucketDeletions.remove(entry.name, in: transaction) }
     }
 
-    package static func find(_ name: String, in reader: some ObjectReading) throws -> Entry? {
+    package static func find(_ name: String, in reader: ObjectReader) throws -> Entry? {
         try reader.rows("SELECT * FROM files WHERE name = ?", [.text(name)]).first.map(entry)
     }
 
@@ -56,7 +56,7 @@ package enum FileTable {
     /// The photos that the storefront stored for an account.
     /// - Parameter name: of one photo; nil for all.
     static func accountPhotos(
-        of owner: String, named name: String? = nil, in reader: some ObjectReading
+        of owner: String, named name: String? = nil, in reader: ObjectReader
     ) throws -> [String] {
         let names =
             if let name {
@@ -68,7 +68,7 @@ package enum FileTable {
     }
 
     /// The number and total bytes of an owner's files.
-    static func usage(of owner: String, in reader: some ObjectReading) throws -> (count: Int, bytes: Int) {
+    static func usage(of owner: String, in reader: ObjectReader) throws -> (count: Int, bytes: Int) {
         let row = try reader.rows(
             "SELECT count(*) AS n, coalesce(sum(size), 0) AS bytes FROM files WHERE owner = ?", [.text(owner)]
         ).first
@@ -76,7 +76,7 @@ package enum FileTable {
     }
 
     /// The total bytes of all files that clients uploaded. Walks their index.
-    static func clientBytes(in reader: some ObjectReading) throws -> Int {
+    static func clientBytes(in reader: ObjectReader) throws -> Int {
         let rows = try reader.rows("SELECT coalesce(sum(size), 0) AS bytes FROM files WHERE owner IS NOT NULL", [])
         return Int(try rows.first?.int("bytes") ?? 0)
     }
@@ -97,7 +97,7 @@ package enum FileTable {
     }
 
     /// Those of the given names whose content does not belong on the disk: it has no row, or it is in the bucket.
-    package static func strangers(_ names: [String], in reader: some ObjectReading) throws -> [String] {
+    package static func strangers(_ names: [String], in reader: ObjectReader) throws -> [String] {
         try names.filter {
             try reader.rows("SELECT 1 FROM files WHERE name = ? AND inBucket = 0", [.text($0)]).isEmpty
         }
@@ -106,12 +106,12 @@ package enum FileTable {
     // MARK: - Places
 
     /// Whether any file's content is in a bucket. Uses an index, which is empty when no bucket was ever used.
-    package static func hasBucketFiles(in reader: some ObjectReading) throws -> Bool {
+    package static func hasBucketFiles(in reader: ObjectReader) throws -> Bool {
         try !reader.rows("SELECT 1 FROM files WHERE inBucket = 1 LIMIT 1", []).isEmpty
     }
 
     /// The next files by name, in any location.
-    package static func page(after name: String, limit: Int, in reader: some ObjectReading) throws -> [Entry] {
+    package static func page(after name: String, limit: Int, in reader: ObjectReader) throws -> [Entry] {
         try reader.rows("SELECT * FROM files WHERE name > ? ORDER BY name LIMIT ?", [.text(name), .int(Int64(limit))])
             .map(entry)
     }

@@ -13,7 +13,7 @@ enum CodeHooks {
     private static let job = "job"
     private static let trigger = "trigger"
 
-    static func all(in reader: some ObjectReading) throws -> CodeDefinitions {
+    static func all(in reader: ObjectReader) throws -> CodeDefinitions {
         let rows = try reader.rows("SELECT kind, className, name FROM codeHooks ORDER BY kind, className, name")
         var definitions = CodeDefinitions()
         for row in rows {
@@ -34,7 +34,7 @@ enum CodeHooks {
     }
 
     /// The names of the cloud code's jobs.
-    static func jobs(in reader: some ObjectReading) throws -> Set<String> {
+    static func jobs(in reader: ObjectReader) throws -> Set<String> {
         Set(try reader.rows("SELECT name FROM codeHooks WHERE kind = ?", [.text(job)]).map { try $0.text("name") })
     }
 

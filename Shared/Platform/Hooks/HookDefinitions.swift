@@ -8,7 +8,7 @@ enum HookDefinitions {
     /// Far above the need of any app. All webhooks are in one message and in the gateway's memory.
     static let countMax: Int64 = 1000
 
-    static func all(in reader: some ObjectReading) throws -> HooksReply {
+    static func all(in reader: ObjectReader) throws -> HooksReply {
         let rows = try reader.rows("SELECT className, name, url FROM hooks ORDER BY className, name")
         return try HooksReply.with { reply in
             reply.hooks = try rows.map { row in
@@ -28,7 +28,7 @@ enum HookDefinitions {
 
     /// A stored webhook in the form of the audit log; nil when there is none. Leaves out the URL's query, which may
     /// contain a secret.
-    static func shown(_ hook: Hook, in reader: some ObjectReading) throws -> JSON? {
+    static func shown(_ hook: Hook, in reader: ObjectReader) throws -> JSON? {
         let name = hook.functionName.isEmpty ? hook.triggerName : hook.functionName
         let rows = try reader.rows(
             "SELECT url FROM hooks WHERE className = ? AND name = ?", [.text(hook.className), .text(name)])

@@ -110,7 +110,7 @@ enum MoveStage {
 
     // MARK: Reading
 
-    static func classes(in store: some ObjectReading) throws -> [Class] {
+    static func classes(in store: ObjectReader) throws -> [Class] {
         try store.rows("SELECT className, definition, rowCount, bytes FROM stagedClasses ORDER BY className").map {
             Class(
                 name: try $0.text(0), definition: try $0[1].textValue.map { try JSON(parsing: $0) },
@@ -120,7 +120,7 @@ enum MoveStage {
 
     /// Staged rows in the order of their ids.
     static func rows(
-        of className: String, after id: String, limit: Int, in store: some ObjectReading
+        of className: String, after id: String, limit: Int, in store: ObjectReader
     ) throws -> [StagedRow] {
         try store.rows(
             """
@@ -134,7 +134,7 @@ enum MoveStage {
 
     /// Lines of id, time and checksum, in the order of the ids.
     static func list(
-        of className: String, after id: String, limit: Int, in store: some ObjectReading
+        of className: String, after id: String, limit: Int, in store: ObjectReader
     ) throws -> [UInt8] {
         let rows = try store.rows(
             """
@@ -148,7 +148,7 @@ enum MoveStage {
 
     /// The members of a relation that clients see, in the order of the owners' ids and then their own.
     static func members(
-        of relation: StagedRelation, after id: String, limit: Int, in store: some ObjectReading
+        of relation: StagedRelation, after id: String, limit: Int, in store: ObjectReader
     ) throws -> [UInt8] {
         let last = StagedRelation.members(id) ?? (owner: "", member: "")
         let rows = try store.rows(
@@ -168,7 +168,7 @@ enum MoveStage {
     // MARK: State
 
     /// The last outcome; nil when there is none, or when what is staged changed since.
-    static func outcome(in store: some ObjectReading) throws -> MoveOutcome? {
+    static func outcome(in store: ObjectReader) throws -> MoveOutcome? {
         guard let row = try store.rows("SELECT phase, applied, failed, failures FROM moveState").first else {
             return nil
         }

@@ -42,7 +42,7 @@ extension JSON {
     public static func privateACL(_ userId: String) -> JSON { .object([userId: ["read": true, "write": true]]) }
 }
 
-extension ObjectReading {
+extension ObjectReader {
     /// One decoded object.
     /// - Throws: `ParseError.objectNotFound` for a missing object and for one the caller may not read.
     public func document(_ className: String, _ objectId: String, caller: Caller) throws -> JSON {

@@ -69,7 +69,7 @@ package struct CustomerList: Sendable {
 
     /// `{results, count, tags, counting}`.
     /// - Parameter currency: the shop's currency.
-    package func read(currency: String, in store: some ObjectReading) throws -> JSON {
+    package func read(currency: String, in store: ObjectReader) throws -> JSON {
         let condition = conditions.isEmpty ? "" : "WHERE \(conditions.joined(separator: " AND "))"
         let rows = try store.rows(
             "SELECT \(CustomerRow.columns) FROM customers \(condition) ORDER BY \(sorting) LIMIT ? OFFSET ?",

@@ -22,7 +22,7 @@ package enum CustomerLookups {
     }
 
     /// The next customers, with the number of changes.
-    package static func next(in store: some ObjectReading) throws -> [String: Int64] {
+    package static func next(in store: ObjectReader) throws -> [String: Int64] {
         let rows = try store.rows(
             "SELECT customerId, changes FROM customerLookups ORDER BY customerId LIMIT ?", [.int(Int64(pageRows))])
         return try rows.reduce(into: [:]) { $0[try $1.text("customerId")] = try $1.int("changes") }

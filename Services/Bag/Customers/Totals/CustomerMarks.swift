@@ -64,13 +64,13 @@ package enum CustomerMarks {
         return before
     }
 
-    static func tags(of customerId: String, in store: some ObjectReading) throws -> [String] {
+    static func tags(of customerId: String, in store: ObjectReader) throws -> [String] {
         try store.rows("SELECT tag FROM customerTags WHERE customerId = ? ORDER BY tag", [.text(customerId)])
             .map { try $0.text("tag") }
     }
 
     /// The tags of several customers, by customer.
-    static func tags(of customerIds: [String], in store: some ObjectReading) throws -> [String: [String]] {
+    static func tags(of customerIds: [String], in store: ObjectReader) throws -> [String: [String]] {
         let ids = JSON.array(customerIds.map(JSON.string)).serializedText
         let rows = try store.rows(
             """
@@ -80,7 +80,7 @@ package enum CustomerMarks {
     }
 
     /// The most frequent tags with the number of their customers.
-    static func allTags(in store: some ObjectReading) throws -> JSON {
+    static func allTags(in store: ObjectReader) throws -> JSON {
         let rows = try store.rows(
             "SELECT tag, count(*) AS tagged FROM customerTags GROUP BY tag ORDER BY count(*) DESC, tag LIMIT ?",
             [.int(Int64(tagsListed))])
@@ -112,7 +112,7 @@ package enum CustomerMarks {
     }
 
     /// The notes of a customer, newest first.
-    package static func notes(of customerId: String, in store: some ObjectReading) throws -> [JSON] {
+    package static func notes(of customerId: String, in store: ObjectReader) throws -> [JSON] {
         try store.rows(
             "SELECT * FROM customerNotes WHERE customerId = ? ORDER BY createdAt DESC, noteId", [.text(customerId)]
         ).map { row in
@@ -153,7 +153,7 @@ package enum CustomerMarks {
 
     // MARK: Both
 
-    static func exist(of customerId: String, in store: some ObjectReading) throws -> Bool {
+    static func exist(of customerId: String, in store: ObjectReader) throws -> Bool {
         for table in ["customerTags", "customerNotes"] {
             let rows = try store.rows("SELECT 1 FROM \(table) WHERE customerId = ? LIMIT 1", [.text(customerId)])
             if !rows.isEmpty { return true }

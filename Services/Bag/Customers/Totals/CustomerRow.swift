@@ -21,7 +21,7 @@ struct CustomerRow {
 
     /// The stored row, or a new one.
     static func load(
-        _ customerId: String, shopCurrency: String, in store: some ObjectReading
+        _ customerId: String, shopCurrency: String, in store: ObjectReader
     ) throws -> CustomerRow {
         let rows = try store.rows("SELECT \(columns) FROM customers WHERE customerId = ?", [.text(customerId)])
         guard let row = rows.first else { return CustomerRow(customerId, shopCurrency: shopCurrency) }

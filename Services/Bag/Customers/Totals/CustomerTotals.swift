@@ -78,13 +78,13 @@ package struct CustomerTotals: Sendable {
     }
 
     /// Whether the backfill is not done yet.
-    static func isCounting(in store: some ObjectReading) throws -> Bool { try countedTo(in: store) != nil }
+    static func isCounting(in store: ObjectReader) throws -> Bool { try countedTo(in: store) != nil }
 
-    private static func countedTo(in store: some ObjectReading) throws -> String? {
+    private static func countedTo(in store: ObjectReader) throws -> String? {
         try store.rows("SELECT countedTo FROM customerCount").first?.text("countedTo")
     }
 
-    private static func isCounted(_ orderId: String, in store: some ObjectReading) throws -> Bool {
+    private static func isCounted(_ orderId: String, in store: ObjectReader) throws -> Bool {
         guard let last = try countedTo(in: store) else { return true }
         return orderId <= last
     }
@@ -111,7 +111,7 @@ package struct CustomerTotals: Sendable {
     }
 
     /// The customer's address when the order was placed; empty when it is unknown.
-    static func email(ofOrder orderId: String, in store: some ObjectReading) throws -> String {
+    static func email(ofOrder orderId: String, in store: ObjectReader) throws -> String {
         try store.rows("SELECT email FROM checkouts WHERE orderId = ? AND state = 'made'", [.text(orderId)]).first?
             .text("email") ?? ""
     }
@@ -127,7 +127,7 @@ package struct CustomerTotals: Sendable {
     }
 
     /// When the customer's order with the highest number was placed; 0 without orders.
-    private func newest(of customerId: String, in store: some ObjectReading) throws -> Int64 {
+    private func newest(of customerId: String, in store: ObjectReader) throws -> Int64 {
         let query = Query(
             className: "Order",
             where: [
@@ -145,7 +145,7 @@ package struct CustomerTotals: Sendable {
         try row.store(in: transaction)
     }
 
-    static func exists(_ customerId: String, in store: some ObjectReading) throws -> Bool {
+    static func exists(_ customerId: String, in store: ObjectReader) throws -> Bool {
         try !store.rows("SELECT 1 FROM customers WHERE customerId = ?", [.text(customerId)]).isEmpty
     }
 
