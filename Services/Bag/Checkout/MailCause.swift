@@ -13,13 +13,6 @@ package struct MailCause: Sendable, Equatable {
     /// Same as `Principal.network`.
     package var network = ""
 
-    package init(addressVerified: Bool = false, byShop: Bool = false, userId: String = "", network: String = "") {
-        self.addressVerified = addressVerified
-        self.byShop = byShop
-        self.userId = userId
-        self.network = network
-    }
-
     func keep(for checkoutId: String, in transaction: StoreTransaction) throws {
         try transaction.execute(
             "INSERT INTO checkoutMailCauses(checkoutId, verified, network) VALUES (?, ?, ?)",

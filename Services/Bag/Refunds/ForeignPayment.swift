@@ -11,13 +11,6 @@ package struct ForeignPayment: Sendable, Equatable {
     let refunded: Int64
     let currency: String
 
-    package init(operationId: String, charged: Int64, refunded: Int64, currency: String) {
-        self.operationId = operationId
-        self.charged = charged
-        self.refunded = refunded
-        self.currency = currency
-    }
-
     /// The provider's id of the charge that a step of an order must refund. Nil for an order of a checkout, for an
     /// order without a charge, and for an order whose `paymentStatus` is `refunded`.
     static func chargeId(of order: OrderRecord, for step: OrderLifecycle.Step) -> String? {

@@ -9,12 +9,6 @@ package struct LinkMails: Sendable {
     let messages: Outbox
     let key: AccountKey
 
-    package init(settings: UsersSettings, messages: Outbox, key: AccountKey) {
-        self.settings = settings
-        self.messages = messages
-        self.key = key
-    }
-
     private static let tooMany = ParseError(
         .connectionFailed, "Too many mails were requested from this address. Please try again later.")
 

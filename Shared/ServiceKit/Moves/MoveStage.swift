@@ -204,13 +204,6 @@ struct MoveOutcome: Sendable {
 
     private static let listedMax = 100
 
-    init(phase: String = "staged", applied: Int64 = 0, failed: Int64 = 0, failures: [JSON] = []) {
-        self.phase = phase
-        self.applied = applied
-        self.failed = failed
-        self.failures = failures
-    }
-
     /// Adds a refusal; of the class itself when the id is empty.
     mutating func refuse(_ className: String, _ objectId: String, _ error: ParseError) {
         failed += 1
