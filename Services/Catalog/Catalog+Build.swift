@@ -77,10 +77,10 @@ package func buildCatalog(
     routes.task(framed: FileCalls.picture) { message, request in
         try await pictures.reply(to: message, request)
     }
-    let keeper = try buildPlatform(host, &routes, files, jobs: catalogJobs(host))
+    let lifecycle = try buildPlatform(host, &routes, files, jobs: catalogJobs(host))
     routes.accept(NotificationCalls(to: "catalog").userDeleted) { message, _, transaction in
         try AccountDeletion.forget(message.userID, in: transaction)
-        try keeper.removeAccountPhotos(of: message.userID, in: transaction)
+        try lifecycle.removeAccountPhotos(of: message.userID, in: transaction)
     }
     let purchasedFiles = PurchasedFiles(home: files)
     host.whenWriter("purchases", every: .seconds(1), problem: "Files of products could not be made private.") {

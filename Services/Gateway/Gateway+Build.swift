@@ -53,7 +53,7 @@ func runGateway() async throws {
         }, onBatchEnd: { traffic.deliver() })
     let services = ServiceClient(broker: broker)
     let meter = RequestMeter()
-    let books = BooksClerk(ServiceBookSource(services: services), logger: logger)
+    let books = BookAuditRunner(ServiceBookSource(services: services), logger: logger)
     let shadow = Shadow(configuration, logger: logger)
     let outbound = OutboundClient(authorities: configuration.cloud.authorities)
     let standing = GatewayReadiness(name: configuration.replica)
@@ -83,7 +83,7 @@ func runGateway() async throws {
     let router = ParseRouter(
         configuration: configuration, admission: admission, principals: principals, hooks: hooks,
         controllers: controllers, meter: meter, logger: logger)
-    let figures = FigureKeeper(
+    let figures = FigureRecorder(
         operations: controllers.operations, hub: hub, times: meter.times, gateway: configuration.replica,
         every: configuration.figuresEvery, logger: logger)
 
@@ -121,7 +121,8 @@ extension Controllers {
     fileprivate init(
         _ configuration: GatewayConfiguration, _ standing: GatewayReadiness, _ broker: Broker,
         _ services: ServiceClient, _ cache: ReadCache?, _ site: WebSite?, _ registry: HookRegistry, _ hub: LiveHub,
-        _ gate: ConnectionGate, _ outbound: OutboundClient, _ shadow: Shadow?, _ books: BooksClerk, _ logger: Logger
+        _ gate: ConnectionGate, _ outbound: OutboundClient, _ shadow: Shadow?, _ books: BookAuditRunner,
+        _ logger: Logger
     ) throws {
         let cloud = configuration.cloud
         let federation = Federation(services: services, limitMax: configuration.limitMax)

@@ -21,7 +21,7 @@ package func platformRules(jobs: [Job]) -> [String: any ClassRules] {
 /// - Throws: `StartupProblem`.
 package func buildPlatform(
     _ host: ServiceHost, _ routes: inout ServiceRoutes, _ files: FileStorage, jobs: [Job]
-) throws -> FileKeeper {
+) throws -> FileLifecycle {
     routes.read(framed: CatalogCalls.config) { _, request, reader in
         try BusReply(ConfigReply(), documents: [ConfigParameters.answer(in: reader, caller: request.caller)])
     }
@@ -53,8 +53,8 @@ package func buildPlatform(
         try KeyedAnswers.end(message, by: request.caller, in: transaction)
     }
     host.limitStoredTimes(BucketDeletions.waits)
-    let keeper = installFiles(host, files, &routes)
+    let lifecycle = installFiles(host, files, &routes)
     installHooks(host, &routes)
-    try installJobs(host, keeper, jobs, &routes)
-    return keeper
+    try installJobs(host, lifecycle, jobs, &routes)
+    return lifecycle
 }

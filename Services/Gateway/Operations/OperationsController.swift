@@ -15,7 +15,7 @@ struct OperationsController: Sendable {
     /// Satchel's functions (`OpenAPIDocument`).
     let ownFunctions: [JSON]
     private let shadow: Shadow?
-    private let clerk: BooksClerk
+    private let audits: BookAuditRunner
     private let unused: UnusedFunctions
     private let ownName: String
     private let ownReport: ProcessReport
@@ -27,7 +27,7 @@ struct OperationsController: Sendable {
 
     init(
         broker: Broker, services: ServiceClient, federation: Federation, registry: HookRegistry, functions: [JSON],
-        shadow: Shadow?, books: BooksClerk, configuration: GatewayConfiguration
+        shadow: Shadow?, books: BookAuditRunner, configuration: GatewayConfiguration
     ) {
         self.broker = broker
         self.services = services
@@ -35,7 +35,7 @@ struct OperationsController: Sendable {
         self.registry = registry
         ownFunctions = functions
         self.shadow = shadow
-        clerk = books
+        audits = books
         unused = UnusedFunctions(codeReplacesOwn: configuration.cloud.codeReplacesFunctions)
         ownName = configuration.replica
         ownReport = ProcessReport(replica: configuration.replica, settings: configuration.settings)
@@ -111,15 +111,15 @@ struct OperationsController: Sendable {
 
     /// This gateway's last check of the books, and whether one is running.
     func books() -> ParseResponse {
-        var books = clerk.json
+        var books = audits.json
         books["gateway"] = .string(ownName)
         return ParseResponse(books)
     }
 
-    var bookReport: BookReport? { clerk.report }
+    var bookReport: BookReport? { audits.report }
 
     func checkBooks() -> ParseResponse {
-        clerk.begin()
+        audits.begin()
         return books()
     }
 

@@ -19,7 +19,7 @@ final class BrokerDriver: SocketDriver {
     private let logger: Logger
     private let onForget: @Sendable (Forget) -> Void
     private let onTold: Broker.Told
-    private var leases: LeaseKeeper
+    private var leases: LeaseRequests
     private let onStates: @Sendable ([String: Broker.ServiceState]) -> Void
     private let onBatchEnd: @Sendable () -> Void
     /// A completion was called since the end of the last batch.
@@ -45,7 +45,7 @@ final class BrokerDriver: SocketDriver {
         self.logger = logger
         self.onForget = onForget
         self.onTold = onTold
-        self.leases = LeaseKeeper(leases) { onTold($0, $1) {} }
+        self.leases = LeaseRequests(leases) { onTold($0, $1) {} }
         self.onStates = onStates
         self.onBatchEnd = onBatchEnd
     }

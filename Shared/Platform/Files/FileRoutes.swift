@@ -7,13 +7,13 @@ import ServiceKit
 import Synchronization
 
 /// The message kinds for files (Shared/Messages/Protos/files.proto).
-func installFiles(_ host: ServiceHost, _ home: FileStorage, _ routes: inout ServiceRoutes) -> FileKeeper {
+func installFiles(_ host: ServiceHost, _ home: FileStorage, _ routes: inout ServiceRoutes) -> FileLifecycle {
     let folder = home.folder
-    let bucketKeeper = home.bucket.map { BucketKeeper(host: host, home: home, bucket: $0) }
-    let keeper = FileKeeper(
-        host: host, home: home, quota: FileQuota(quotas: host.quotas), bucketKeeper: bucketKeeper)
+    let bucketMaintenance = home.bucket.map { BucketMaintenance(host: host, home: home, bucket: $0) }
+    let lifecycle = FileLifecycle(
+        host: host, home: home, quota: FileQuota(quotas: host.quotas), bucketMaintenance: bucketMaintenance)
     routes.task(FileCalls.save) { message, request in
-        try await keeper.save(message, request)
+        try await lifecycle.save(message, request)
         return Accepted()
     }
     if home.bucket == nil {
@@ -38,7 +38,7 @@ func installFiles(_ host: ServiceHost, _ home: FileStorage, _ routes: inout Serv
         guard request.caller.isMaster else {
             throw ParseError(.operationForbidden, "Only the master key deletes files.")
         }
-        guard try keeper.remove(message.name, in: transaction) else {
+        guard try lifecycle.remove(message.name, in: transaction) else {
             throw ParseError(.fileDeleteError, "Could not delete file.")
         }
     }
@@ -50,21 +50,21 @@ func installFiles(_ host: ServiceHost, _ home: FileStorage, _ routes: inout Serv
         else { return }
         let isThere = try FileTable.find(message.name, in: transaction) != nil
         // After such a write the account's other photo has to go.
-        try keeper.removeAccountPhotos(
+        try lifecycle.removeAccountPhotos(
             of: message.userID, named: isThere ? message.name : nil, except: shown, in: transaction)
     }
     host.whenOpened { [bucket = home.bucket] in try FileBucket.check(bucket, in: $0) }
-    bucketKeeper?.begin()
-    keeper.keepSweeping()
-    return keeper
+    bucketMaintenance?.begin()
+    lifecycle.keepSweeping()
+    return lifecycle
 }
 
 /// Stores uploaded files, and removes deleted ones and leftovers of crashes.
-package struct FileKeeper: Sendable {
+package struct FileLifecycle: Sendable {
     let host: ServiceHost
     let home: FileStorage
     let quota: FileQuota
-    let bucketKeeper: BucketKeeper?
+    let bucketMaintenance: BucketMaintenance?
 
     private var folder: FileFolder { home.folder }
 
@@ -103,9 +103,9 @@ package struct FileKeeper: Sendable {
     /// - Returns: false when there is no such file.
     func remove(_ name: String, in transaction: StoreTransaction) throws -> Bool {
         guard try FileTable.remove(name, in: transaction) else { return false }
-        transaction.afterCommit { [folder, bucketKeeper] in
+        transaction.afterCommit { [folder, bucketMaintenance] in
             folder.remove(name)
-            bucketKeeper?.wake()
+            bucketMaintenance?.wake()
         }
         return true
     }

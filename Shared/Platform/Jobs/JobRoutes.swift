@@ -6,12 +6,12 @@ import ServiceKit
 let fileSweep = "sweepFiles"
 
 /// The message kinds for jobs (Shared/Messages/Protos/jobs.proto), and the jobs themselves.
-func installJobs(_ host: ServiceHost, _ keeper: FileKeeper, _ jobs: [Job], _ routes: inout ServiceRoutes) throws {
+func installJobs(_ host: ServiceHost, _ lifecycle: FileLifecycle, _ jobs: [Job], _ routes: inout ServiceRoutes) throws {
     let runner = try JobRunner(
         jobs + [
             // Leftovers of crashes and broken uploads are removed automatically later; this job is for a disk that is
             // full now.
-            Job(name: fileSweep) { _ in "\(try await keeper.sweepAbandoned()) files removed." }
+            Job(name: fileSweep) { _ in "\(try await lifecycle.sweepAbandoned()) files removed." }
         ], host: host)
     routes.read(JobCalls.names) { _, _, reader in
         let names = Set(runner.jobs.keys).union(try CodeHooks.jobs(in: reader))

@@ -8,7 +8,7 @@ import Synchronization
 /// The bucket's background work, run by the writer alone: it deletes due objects, moves files between disk and bucket,
 /// and tests a bucket with a problem until it recovers. It runs one task at a time, so that no object is deleted while
 /// it is being written.
-final class BucketKeeper: Sendable {
+final class BucketMaintenance: Sendable {
     private let host: ServiceHost
     private let home: FileStorage
     private let bucket: FileBucket

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// When a gateway checks the books.
-@Suite struct BooksClerkTests {
+@Suite struct BookAuditRunnerTests {
     /// Books without rows, in which no check finds anything.
     private final class Empty: BookSource {
         private let count = Mutex(0)
@@ -30,22 +30,22 @@ import Testing
         }
     }
 
-    private static func clerk(
-        _ source: any BookSource, _ times: BooksClerk.Times, log: any LogHandler = SwiftLogNoOpLogHandler()
-    ) -> BooksClerk {
-        BooksClerk(source, times: times, logger: Logger(label: "test") { _ in log })
+    private static func runner(
+        _ source: any BookSource, _ times: BookAuditRunner.Times, log: any LogHandler = SwiftLogNoOpLogHandler()
+    ) -> BookAuditRunner {
+        BookAuditRunner(source, times: times, logger: Logger(label: "test") { _ in log })
     }
 
     @Test func anOperatorStartsACheckAndGetsItsReport() async throws {
-        let clerk = Self.clerk(Empty(), .init())
-        #expect(clerk.json == ["isRunning": false, "check": .null, "report": .null])
+        let runner = Self.runner(Empty(), .init())
+        #expect(runner.json == ["isRunning": false, "check": .null, "report": .null])
         var checks: Set<String> = []
         for number in 1...3 {
-            clerk.begin()
-            let check = clerk.json["check"]?.stringValue
-            try await eventually("the check ends") { clerk.json["isRunning"] == false }
-            #expect(clerk.json["check"]?.stringValue == check, "The report is that of this check.")
-            #expect(clerk.json["report"]?["state"] == "clean")
+            runner.begin()
+            let check = runner.json["check"]?.stringValue
+            try await eventually("the check ends") { runner.json["isRunning"] == false }
+            #expect(runner.json["check"]?.stringValue == check, "The report is that of this check.")
+            #expect(runner.json["report"]?["state"] == "clean")
             checks.insert(try #require(check))
             #expect(checks.count == number)
         }
@@ -53,20 +53,20 @@ import Testing
 
     @Test func aServiceThatIsNotCheckedIsAnErrorInTheLog() async throws {
         let log = SaidErrors()
-        let clerk = Self.clerk(WithoutMail(), .init(), log: log)
-        clerk.begin()
-        try await eventually("the check ends") { clerk.json["isRunning"] == false }
-        #expect(clerk.json["report"]?["state"] == "incomplete")
+        let runner = Self.runner(WithoutMail(), .init(), log: log)
+        runner.begin()
+        try await eventually("the check ends") { runner.json["isRunning"] == false }
+        #expect(runner.json["report"]?["state"] == "incomplete")
         #expect(log.errors.map { $0["books.service"]?.description } == ["mail"])
         #expect(log.errors.map { $0["error"]?.description } == ["The query took too long."])
     }
 
     @Test func theBooksAreCheckedAgainAndAgainUntilTheEnd() async throws {
         let source = Empty()
-        let clerk = Self.clerk(source, .init(first: .zero, every: .milliseconds(1), pause: .zero))
+        let runner = Self.runner(source, .init(first: .zero, every: .milliseconds(1), pause: .zero))
         let end = ProcessEnd()
-        let running = Task { try await clerk.run(until: end) }
-        try await eventually("the first check ends") { clerk.json["report"]?["state"] == "clean" }
+        let running = Task { try await runner.run(until: end) }
+        try await eventually("the first check ends") { runner.json["report"]?["state"] == "clean" }
         let first = source.asked
         try await eventually("there is another one") { source.asked > 2 * first }
         end.ask()

@@ -19,7 +19,7 @@ public struct LeasedCache: Sendable {
 
 /// Requests a gateway's leases and triggers invalidations. Performs the decisions of `LeaseBook`; the broker's thread
 /// owns it.
-struct LeaseKeeper {
+struct LeaseRequests {
     typealias LaneID = [UInt8]
 
     private struct Entry {

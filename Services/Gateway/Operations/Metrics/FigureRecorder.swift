@@ -6,7 +6,7 @@ import Synchronization
 
 /// Sends this gateway's view of the suite to analytics each minute, for the history of the operations page. A minute
 /// that analytics cannot store is missing there.
-final class FigureKeeper: ProcessPart {
+final class FigureRecorder: ProcessPart {
     private let operations: OperationsController
     private let hub: LiveHub
     private let times: RouteTimes

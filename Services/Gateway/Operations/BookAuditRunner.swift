@@ -7,7 +7,7 @@ import ProcessKit
 import Synchronization
 
 /// Checks the books once a day, and when an operator asks for it. Each gateway has its own last report.
-package final class BooksClerk: ProcessPart {
+package final class BookAuditRunner: ProcessPart {
     /// When a gateway checks by itself: in the second hour after its start, then every day. The first pause is random,
     /// so that gateways that start together do not check together.
     package struct Times: Sendable {
