@@ -9,9 +9,9 @@ package protocol BookSource: Sendable {
 /// All checks of the books.
 package struct BookAudit: Sendable {
     private let source: any BookSource
-    /// The time of what is checked.
+    /// The time of the checked data.
     private let now: @Sendable () -> Timestamp
-    /// The time between two looks; nil where nothing changes, so that one is enough.
+    /// The time between two looks; nil for data that does not change: one look is enough.
     private let pause: Duration?
 
     package init(_ source: any BookSource, now: @escaping @Sendable () -> Timestamp, pause: Duration?) {
@@ -26,10 +26,10 @@ package struct BookAudit: Sendable {
         let first = await look()
         guard let pause, !first.findings.isEmpty, (try? await Task.sleep(for: pause)) != nil else { return first }
         var second = await look()
-        // Texts may differ: more attempts, another refund.
+        // `found` may differ between the looks: more attempts, another refund.
         let wrong = Set(first.findings.map { [$0.check, $0.row] })
         second.findings.removeAll { !wrong.contains([$0.check, $0.row]) }
-        // A check that the second look could not make clears nothing.
+        // The findings of the first look stay for a check that the second look could not make.
         let rows = second.rows
         let unasked = second.missing["Stripe"] == nil ? [] : ProviderBooks.kinds.map(\.name)
         func isChecked(_ finding: BookFinding) -> Bool {
@@ -93,7 +93,7 @@ package struct BookAudit: Sendable {
         for kind in check.kinds { report.rows[kind.name] = counted }
     }
 
-    /// - Parameter part: what is not checked without an answer; nil for all of the service.
+    /// - Parameter part: the part of the report that needs the answer; nil for the whole service.
     private func ask(
         _ question: JSON, _ service: String, part: String? = nil, _ report: inout BookReport
     ) async -> JSON? {

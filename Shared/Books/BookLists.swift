@@ -18,8 +18,8 @@ extension BookList {
         FROM checkouts c WHERE c.id > ? ORDER BY c.id LIMIT ?
         """)
 
-    /// Charges by their operation's id. Those of cloud code have another one. `ledger`: what the sandbox has of a
-    /// charge, less its refunds there. `stripe`: when a charge at Stripe began.
+    /// Charges by the id of their operation, which is no checkout's for charges of cloud code. `ledger`: the amount of
+    /// the charge in the sandbox, less its refunds there. `stripe`: when a charge at Stripe began.
     static let charges = BookList(
         "payments", "charges", ["state", "amount", "currency", "charge", "refunded", "pending", "ledger", "stripe"],
         """
@@ -39,8 +39,8 @@ extension BookList {
         "catalog", "reservations", ["state"],
         "SELECT r.id AS key, r.state AS state FROM reservations r WHERE r.id > ? ORDER BY r.id LIMIT ?")
 
-    /// Order confirmations to customers by their checkout's id. All ids have the same length, so that the keys of mails
-    /// have their order.
+    /// Order confirmations to customers by their checkout's id. All ids have the same length, so the keys of mails sort
+    /// as the ids do.
     static let confirmations = BookList(
         "mail", "confirmations", [],
         """

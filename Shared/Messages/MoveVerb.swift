@@ -17,7 +17,7 @@ public enum MoveVerb: String, Sendable {
     case undo
     /// The members of a relation after `after`, at most `limit`. The answer: lines of `<owner>:<member>`.
     case members
-    /// What no object of `className` shows and another server needs, of the objects after the id `after`, at most
-    /// `limit`. The answer: lines of id and JSON text.
+    /// The secrets that another server needs, such as password hashes, of objects of `className` after the id `after`,
+    /// at most `limit`. The answer: lines of id and JSON text.
     case secrets
 }

@@ -58,7 +58,7 @@ package enum StockLedger {
         try add(productId, pieces, reason, of: reservationId, orderId: orderId, in: transaction)
     }
 
-    /// Notes that the goods of a reservation are sold, which it took before.
+    /// Records the sale of the goods that a reservation took.
     static func sell(_ reservationId: String, in transaction: StoreTransaction) throws {
         try transaction.execute(
             """
@@ -69,9 +69,9 @@ package enum StockLedger {
             """, [.text(reservationId)])
     }
 
-    /// Notes what a client's change of a product did to its stock.
+    /// Records what a client's change of a product did to its stock.
     static func follow(_ outcome: ChangeOutcome, by principal: Principal, in transaction: StoreTransaction) throws {
-        // The first attempt of a repeated create was noted.
+        // The first attempt of a repeated create was recorded.
         guard !outcome.isRepeated else { return }
         let productId = outcome.objectId
         let maker = principal.master ? (principal.network.isEmpty ? "" : masterKey) : principal.userID
@@ -82,7 +82,7 @@ package enum StockLedger {
             guard old != stock else { return }
             try add(productId, stock &- old, .adjusted, by: maker, in: transaction)
         case (_?, nil):
-            // What a running checkout holds does not return to a stock that is counted anew.
+            // Pieces that a running checkout holds do not return to a stock whose count starts again.
             for held in try heldPieces(of: productId, in: transaction) {
                 try add(productId, held.taken, .released, of: held.reservationId, in: transaction)
                 try forget(held, in: transaction)
@@ -116,7 +116,7 @@ package enum StockLedger {
         let taken: Int64
     }
 
-    /// What running checkouts hold.
+    /// The pieces that running checkouts hold.
     /// - Parameter productId: nil for all products.
     private static func heldPieces(of productId: String?, in transaction: StoreTransaction) throws -> [Held] {
         let rows = try transaction.rows(
@@ -154,7 +154,7 @@ package enum StockLedger {
                 guard let id = product["objectId"]?.stringValue else { continue }
                 let lines = held[id] ?? []
                 guard let stock = product["stock"]?.intValue else {
-                    // Removed while a checkout held pieces: they do not return to a stock that is counted anew.
+                    // Removed while a checkout held pieces: they do not return to a stock whose count starts again.
                     for line in lines { try forget(line, in: transaction) }
                     continue
                 }
@@ -168,7 +168,7 @@ package enum StockLedger {
         }
     }
 
-    /// Names no account that is deleted.
+    /// Removes the name of a deleted account.
     static func forget(user userId: String, in transaction: StoreTransaction) throws {
         try transaction.execute(
             "UPDATE stockMoves SET madeBy = '' WHERE madeBy = ? AND madeBy <> ''", [.text(userId)])

@@ -53,7 +53,7 @@ package struct SuiteHealth {
     /// Whether the essential services work.
     package var isServing: Bool { all([.ok, .degraded], in: Self.essential) }
 
-    /// `ok`; `degraded` when something else than an essential service is missing; otherwise `failing` or `starting`.
+    /// `ok`; `degraded` when only other services than the essential ones fail; otherwise `failing` or `starting`.
     package var status: String {
         if hasManager, all([.ok], in: needed) { return "ok" }
         if isServing { return "degraded" }

@@ -119,7 +119,7 @@ package struct ShadowCounts: Sendable {
     }
 
     /// Whether two values are the same by the rules.
-    /// - Parameter rules: gets the rules without which they would not be.
+    /// - Parameter rules: receives the rules that excuse a difference.
     private static func isSame(_ one: JSON, _ other: JSON, _ rules: inout Set<ShadowRule>) -> Bool {
         switch (one, other) {
         case (.array(let ours), .array(let theirs)):
@@ -131,7 +131,7 @@ package struct ShadowCounts: Sendable {
         case (.object(let ours), .object(let theirs)):
             if one == other { return true }
             if one.wireType == "File", other.wireType == "File" {
-                // Most responses here get their URLs later.
+                // `FileLinks` adds the URLs to most of our responses later.
                 if one["url"] != nil, other["url"] != nil { rules.insert(.fileURL) }
                 return one["name"] == other["name"]
             }

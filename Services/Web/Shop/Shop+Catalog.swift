@@ -4,15 +4,15 @@ import ParseProtocol
 /// Brands and products.
 extension Shop {
     private static let pageSize = 24
-    /// The objects of a query that may be skipped, so that robots find an end.
+    /// Pages of a list; the limit gives robots an end.
     private static let pagesMax = 50
-    /// Pieces from which on the page says how many are left.
+    /// With at most this many pieces, the page says how many are left.
     private static let few: Int64 = 5
     static let active: [String: JSON] = ["active": ["$ne": false]]
 
     /// Products with the brands that their pointers name. The gateway keeps no response to an `include`, and no page
     /// with one.
-    /// - Parameter known: brands that are there already.
+    /// - Parameter known: brands that the visit has loaded.
     func branded(
         _ visit: inout ShopVisit, _ products: [JSON], known: [JSON]
     ) throws(ShopStop) -> [JSON] {
@@ -90,7 +90,7 @@ extension Shop {
 
     /// A page of a list of products, with the sort order and the filters of the query.
     /// - Parameters:
-    ///   - brands: those that are there already.
+    ///   - brands: those that the visit has loaded.
     ///   - hasLetters: whether the list by name has sections by letter and their index.
     ///   - head: of the list without options; nil for a list that search engines shall not list.
     private func products(
@@ -225,11 +225,11 @@ extension Shop {
                 .get("classes/Category/\(brand.percentEncoded)"),
             ]
         }
-        // A brand that is gone is not shown.
+        // A deleted brand is not shown.
         if answers[1].code != 101 { try require(answers[1], visit) }
         product["brand"] = answers[1].isSuccess ? answers[1].json : nil
         let view = view(visit)
-        // A missing value of a card would be looked up in the values of the page's own product.
+        // Mustache would look up a missing value of a card in the values of the page's own product.
         let none: [String: Any] = [
             "picture": false, "srcset": false, "brand": false, "rating": false, "soldOut": false, "favorite": false,
             "asList": false, "eager": false,

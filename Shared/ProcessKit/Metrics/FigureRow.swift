@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// A figure of the suite, of which operators see the past.
+/// A figure of the suite with a history for operators.
 public enum SuiteFigure: String, CaseIterable, Sendable {
     /// Requests that were answered with 4xx.
     case refused
@@ -25,7 +25,7 @@ public enum SuiteFigure: String, CaseIterable, Sendable {
     /// The memory of all services.
     case servicesMemory
 
-    /// Whether it counts events: an hour has the sum of its minutes, of other figures the largest value.
+    /// Whether it counts events: an hour has the sum of its minutes; for other figures, the largest value.
     public var isCount: Bool {
         switch self {
         case .refused, .failed, .mailsFailed, .pushesFailed, .paymentsFailed: true
@@ -33,7 +33,7 @@ public enum SuiteFigure: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether each gateway has its own, which are added up; else all gateways see the same.
+    /// Whether each gateway has its own value and these are added up; otherwise all gateways see the same value.
     public var isOfGateway: Bool {
         switch self {
         case .refused, .failed, .waiting, .live, .memory: true
@@ -47,7 +47,7 @@ public struct FigureRow: Sendable, Equatable {
     /// The function of analytics that stores a minute. The gateway's table of functions omits it, so clients cannot
     /// call it.
     public static let keepFunction = "keepFigures"
-    /// The function of analytics that answers the past, for the gateway alone too.
+    /// The function of analytics that returns the history; also for the gateway alone.
     public static let pastFunction = "pastFigures"
 
     /// Answered requests by the bucket of their time. Buckets without requests are missing.
@@ -105,7 +105,7 @@ public struct FigureRow: Sendable, Equatable {
     /// Adds the row of another gateway for the same time.
     public mutating func join(_ other: FigureRow) { add(other) { $0.isOfGateway } }
 
-    /// - Parameter isAdded: false for a figure of which the larger value counts.
+    /// - Parameter isAdded: false for a figure whose larger value counts.
     private mutating func add(_ other: FigureRow, _ isAdded: (SuiteFigure) -> Bool) {
         times.merge(other.times, uniquingKeysWith: Self.sum)
         for (figure, value) in other.values {

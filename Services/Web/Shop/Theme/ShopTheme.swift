@@ -5,8 +5,8 @@ import Synchronization
 
 /// The look of the storefront: the Config parameter `storefront`, which operators edit in the dashboard.
 ///
-/// Whoever may change Config may write any value. A value that is not valid counts as missing, and no text of it
-/// reaches the style sheet: colours are written anew from their numbers, and fonts are chosen from a list.
+/// Config accepts any value. An invalid one counts as missing, and none of its text reaches the style sheet: colours
+/// are written from their numbers, and fonts are chosen from a list.
 package struct ShopTheme: Sendable {
     /// A part of the home page.
     enum Section: String, CaseIterable {
@@ -36,7 +36,7 @@ package struct ShopTheme: Sendable {
     private static let nameMax = 60
     private static let urlBytesMax = 2000
 
-    /// Fonts that come with systems: none is loaded.
+    /// Fonts of operating systems: browsers load none.
     package static let fonts = [
         "system": "system-ui, sans-serif",
         "humanist": #"Seravek, "Gill Sans Nova", Ubuntu, Calibri, "DejaVu Sans", sans-serif"#,
