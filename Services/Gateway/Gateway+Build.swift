@@ -56,7 +56,7 @@ func runGateway() async throws {
     let books = BookAuditRunner(ServiceBookSource(services: services), logger: logger)
     let shadow = Shadow(configuration, logger: logger)
     let outbound = OutboundClient(authorities: configuration.cloud.authorities)
-    let standing = GatewayReadiness(name: configuration.replica)
+    let readiness = GatewayReadiness(name: configuration.replica)
     let unused = UnusedFunctions(codeReplacesOwn: configuration.cloud.codeReplacesFunctions)
     let hooks = HookScopes(
         registry: HookRegistry(
@@ -78,7 +78,7 @@ func runGateway() async throws {
     invalidations.set(hub)
     let gate = ConnectionGate(configuration.capacity, proxies: configuration.admission.trustedProxies)
     let controllers = try Controllers(
-        configuration, standing, broker, services, cache, site, hooks.registry, hub, gate, outbound, shadow, books,
+        configuration, readiness, broker, services, cache, site, hooks.registry, hub, gate, outbound, shadow, books,
         logger)
     let router = ParseRouter(
         configuration: configuration, admission: admission, principals: principals, hooks: hooks,
@@ -102,7 +102,7 @@ func runGateway() async throws {
             // Stops before the server, because its streams have no end.
             hub,
             // Stops first: the gateway refuses no request before the balancer has noticed.
-            GatewayDrain(standing: standing, duration: configuration.drain, logger: logger),
+            GatewayDrain(readiness: readiness, duration: configuration.drain, logger: logger),
         ], until: await ProcessEnd.bySignal())
     await exporter?.export(timeout: SpanExporter.lastTimeout)
 }
@@ -119,7 +119,7 @@ private func server(
 extension Controllers {
     /// - Throws: when a part of the OpenAPI document is unusable.
     fileprivate init(
-        _ configuration: GatewayConfiguration, _ standing: GatewayReadiness, _ broker: Broker,
+        _ configuration: GatewayConfiguration, _ readiness: GatewayReadiness, _ broker: Broker,
         _ services: ServiceClient, _ cache: ReadCache?, _ site: WebSite?, _ registry: HookRegistry, _ hub: LiveHub,
         _ gate: ConnectionGate, _ outbound: OutboundClient, _ shadow: Shadow?, _ books: BookAuditRunner,
         _ logger: Logger
@@ -134,7 +134,7 @@ extension Controllers {
         let document = try OpenAPIDocument(
             routes: RouteTable.mounted.routes, outside: RouteTable.outside.routes, publicURL: configuration.publicURL)
         let system = SystemController(
-            standing: standing, broker: broker, cache: cache, files: files, hooks: registry.cache,
+            readiness: readiness, broker: broker, cache: cache, files: files, hooks: registry.cache,
             codeFile: configuration.cloud.codeFile, document: document)
         let operations = OperationsController(
             broker: broker, services: services, federation: federation, registry: registry,

@@ -1,4 +1,4 @@
-/// What the SQL of the checks has to know of a database. The rules of docs/internals/sql.md apply.
+/// The facts about a database that the SQL of the checks needs. The rules of docs/internals/sql.md apply.
 package struct BookTables: Sendable {
     private let isPostgreSQL: Bool
     /// The tables of classes, by class name.
@@ -6,7 +6,7 @@ package struct BookTables: Sendable {
     /// The time of the check in milliseconds; for a backup, its own time.
     package let now: Int64
 
-    /// A class that the check needs does not exist, so that it has no rows.
+    /// A class that the check needs does not exist, so it has no rows.
     struct MissingClass: Error {}
 
     init(isPostgreSQL: Bool, classes: [String: String], now: Int64) {
@@ -45,9 +45,9 @@ package struct BookCheck: Sendable {
 
     /// `<service>.<what>`.
     package let name: String
-    /// What is true of every row.
+    /// The rule that every row meets.
     package let says: String
-    /// What to do about a row of which it is not.
+    /// What an operator does about a row that breaks it.
     package let remedy: String
     let counts: Counted
     /// The wrong rows, with the columns `name` and `found`, both texts.
@@ -122,7 +122,7 @@ package struct BookFinding: Sendable, Hashable {
     package let check: String
     /// The row's key.
     package let row: String
-    /// What it has, and what it should have.
+    /// The values that it has, and those that it should have.
     package let found: String
 
     package init(_ check: String, _ row: String, _ found: String) {

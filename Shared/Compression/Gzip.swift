@@ -1,6 +1,6 @@
 import CZlib
 
-/// Compresses answers and the pages' files (RFC 1952).
+/// Compresses responses and the pages' files (RFC 1952).
 package enum Gzip {
     /// A file, compressed once at startup.
     /// - Returns: the bytes at zlib's best compression; nil when they are larger, or when zlib has no memory.
@@ -10,7 +10,7 @@ package enum Gzip {
         }
     }
 
-    /// An answer, compressed for one client at zlib's fastest level.
+    /// A response, compressed for one client at zlib's fastest level.
     /// - Returns: nil when less than half would be saved, or when zlib has no memory.
     package static func quick(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
         // For few bytes, the usual tables of 256 KB take longer to clear than the bytes to compress.

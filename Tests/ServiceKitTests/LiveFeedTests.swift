@@ -42,7 +42,7 @@ import Testing
     private static func wish(
         _ id: UInt64, gateway: UInt64 = 1, place: String? = nil, after: (feed: UInt64, position: UInt64)? = nil,
         replaces: UInt64 = 0, condition: String = "", network: String? = nil
-    ) throws -> LiveFeed.Wish {
+    ) throws -> LiveFeed.SubscribeRequest {
         let message = LiveSubscribe.with {
             $0.gateway = gateway
             $0.place = place ?? "gateway-\(gateway)"
@@ -54,7 +54,7 @@ import Testing
             $0.replaces = replaces
         }
         let query = try LiveQuery(className: "Note", condition: Array(condition.utf8), keys: [], watch: [])
-        return LiveFeed.Wish(
+        return LiveFeed.SubscribeRequest(
             message, query, .anonymous, client: 0, network: network.map { ClientNetwork($0) })
     }
 
@@ -322,7 +322,7 @@ import Testing
                 $0.className = name
             }
             let query = try LiveQuery(className: name, condition: [], keys: [], watch: [])
-            _ = try feed.subscribe(LiveFeed.Wish(message, query, .anonymous, client: 0))
+            _ = try feed.subscribe(LiveFeed.SubscribeRequest(message, query, .anonymous, client: 0))
             feed.settle(name, in: 5)
             feed.unsubscribe(
                 .with {
@@ -339,6 +339,6 @@ import Testing
             $0.className = "Class1"
         }
         let query = try LiveQuery(className: "Class1", condition: [], keys: [], watch: [])
-        #expect(!(try feed.subscribe(LiveFeed.Wish(message, query, .anonymous, client: 0)).isSettled))
+        #expect(!(try feed.subscribe(LiveFeed.SubscribeRequest(message, query, .anonymous, client: 0)).isSettled))
     }
 }

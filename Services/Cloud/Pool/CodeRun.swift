@@ -24,7 +24,7 @@ package struct CodeRun: Sendable {
     /// The objectId of a job's `_JobStatus`; empty for other calls.
     package var jobId = ""
     /// Receives a job's progress messages, on the pool's thread.
-    package var told: (@Sendable (String) -> Void)?
+    package var onProgress: (@Sendable (String) -> Void)?
 
     package init(name: String, depth: Int, text: [UInt8], deadline: BusClock.Milliseconds) {
         self.name = name

@@ -293,7 +293,7 @@ final class PoolThread {
                 Self.unreadable, answering: CodeAsk(process: id, number: number, runId: runId ?? 0, run: run, text: []))
         case .unreadableLine: break
         case .pong: machine.ponged(id, now: now)
-        case .progress(let run, let text): runs[run]?.run.told?(text)
+        case .progress(let run, let text): runs[run]?.run.onProgress?(text)
         }
     }
 

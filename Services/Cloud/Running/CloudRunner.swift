@@ -22,7 +22,7 @@ final class CloudRunner: Sendable {
     private let beside = Mutex<[CodeVersion]>([])
     /// Whether another version is on trial.
     private let isTaking = Atomic(false)
-    private let standing: CodeRegistration
+    private let registration: CodeRegistration
     private let jobs: CodeJobs
     /// Nil when the code has full network access, or none.
     private let proxy: CodeProxy?
@@ -49,16 +49,16 @@ final class CloudRunner: Sendable {
         running = Mutex(code)
         jobs = CodeJobs(pool: code.pool, limit: configuration.jobLimit)
         proxy = configuration.allowedHosts.map { CodeProxy(allowed: $0, logger: host.logger) }
-        let standing = CodeRegistration { [store = host.store] in store.role == .writer }
-        self.standing = standing
+        let registration = CodeRegistration { [store = host.store] in store.role == .writer }
+        self.registration = registration
         publishing = BackgroundWork(
             "definitions", every: .seconds(3600), problem: "The cloud code could not be registered.",
             logger: host.logger
-        ) { [host] in try await standing.round(host, for: nil) }
+        ) { [host] in try await registration.round(host, for: nil) }
         host.whenStopping { [jobs] _ in jobs.stop() }
         // Reported until the first process has loaded the code. Set before the start, so that scripts/restart never
         // sees this replica as ready without its code.
-        if configuration.hasCode { standing.say(CodeRegistration.loading, to: host.bus) }
+        if configuration.hasCode { registration.report(CodeRegistration.loading, to: host.bus) }
     }
 
     /// Starts the code, if there is any.
@@ -98,7 +98,7 @@ final class CloudRunner: Sendable {
                 asked: { [self] in ask($0, of: code.pool) },
                 problem: { [self] problem in
                     if current === code {
-                        standing.say(problem, to: host.bus)
+                        registration.report(problem, to: host.bus)
                     } else if !problem.isEmpty {
                         trial?.failed(problem)
                     }
@@ -179,7 +179,7 @@ final class CloudRunner: Sendable {
 
     /// Registers the code's definitions with the catalog, if they changed.
     /// - Throws: when the catalog is unavailable. The background work `publishing` then repeats the registration.
-    func tell(for request: ServiceRequest) async throws { _ = try await standing.round(host, for: request) }
+    func tell(for request: ServiceRequest) async throws { _ = try await registration.round(host, for: request) }
 
     /// Ends the processes of the code and all programs that they started. The processes would end with this process,
     /// but the programs would continue.
@@ -198,7 +198,7 @@ final class CloudRunner: Sendable {
         known.triggers = definitions.triggers.filter(\.isCalledOfCode)
         // All processes report the same definitions.
         let isNew = publish(known)
-        standing.say("", to: host.bus)
+        registration.report("", to: host.bus)
         guard isNew else { return }
         host.logger.notice(
             "Cloud code is loaded.",
@@ -215,7 +215,7 @@ final class CloudRunner: Sendable {
 
     @discardableResult
     private func publish(_ definitions: CodeDefinitions) -> Bool {
-        guard standing.set(definitions) else { return false }
+        guard registration.set(definitions) else { return false }
         publishing.wake()
         return true
     }

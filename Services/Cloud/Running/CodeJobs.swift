@@ -56,7 +56,7 @@ final class CodeJobs: Sendable {
         var run = CodeRun(
             name: question.name, depth: 0, text: text.serialized, deadline: BusClock.now + limit.milliseconds)
         run.jobId = question.id
-        run.told = { [self] message in book.withLock { $0.tell(question.id, message) } }
+        run.onProgress = { [self] message in book.withLock { $0.tell(question.id, message) } }
         let pool = pool.withLock(\.self)
         Task { [self, run] in
             let outcome = await pool.run(run)

@@ -59,7 +59,7 @@ struct LiveAccess: Sendable {
 
     /// The classes' trigger status by the current table, which may have changed since the subscriptions began. While
     /// the catalog cannot be reached, the last known table is used; nil when another gateway may have changed it.
-    func standing() async -> ((String) -> LiveTriggerPolicy)? {
+    func triggerPolicies() async -> ((String) -> LiveTriggerPolicy)? {
         do throws(ParseError) {
             let table = try await hooks.table(in: CallContext())
             return { LiveTriggerPolicy(of: $0, in: table) }

@@ -23,13 +23,13 @@ struct LiveController: Sendable {
         guard hub.enter() else { throw .tooManyRequests("There are too many connections.", retryAfterSeconds: 10) }
         // From here on the stream releases the connection's slot when it ends for any reason.
         let stream = LiveStream(hub)
-        let (wish, cursor) = try Self.wish(className, request)
+        let (query, cursor) = try Self.query(className, request)
         var credentials = request.credentials
         // A privileged key already determines the principal.
         if principal.isPrivileged { credentials.sessionToken = nil }
         let admitted = principal.isPrivileged ? principal : Self.admitted(principal)
         let subscription = LiveSubscription(
-            requestId: 1, wish: wish, admitted: admitted, credentials: credentials, from: request.clientAddress,
+            requestId: 1, query: query, admitted: admitted, credentials: credentials, from: request.clientAddress,
             sink: stream.outlet)
         stream.own(subscription)
         try await hub.mayConnect(admitted, credentials, from: request.clientAddress, in: request.call)
@@ -53,7 +53,7 @@ struct LiveController: Sendable {
         }
     }
 
-    private static func wish(
+    private static func query(
         _ className: String, _ request: ParseRequest
     ) throws(ParseError) -> (SubscribedQuery, LiveCursor?) {
         let options = try request.options()
@@ -68,10 +68,10 @@ struct LiveController: Sendable {
             }
             cursor = resumed
         }
-        let wish = SubscribedQuery(
+        let query = SubscribedQuery(
             className: className, condition: try options["where"].flatMap(OptionValue.condition) ?? Array("{}".utf8),
             keys: try SubscribedQuery.names(options["keys"]), watch: try SubscribedQuery.names(options["watch"]))
-        return (wish, cursor)
+        return (query, cursor)
     }
 
     private static let lastEventId = headerName("Last-Event-ID")

@@ -147,14 +147,14 @@ final class LiveHub: ProcessPart {
         _ subscription: LiveSubscription, _ number: UInt64, _ principal: Principal, after cursor: LiveCursor?,
         replacing former: UInt64, checks: Bool = false, in context: CallContext
     ) async throws(ParseError) -> LiveSubscribed {
-        let wish = subscription.wish
+        let query = subscription.query
         let message = LiveSubscribe.with {
             $0.gateway = gateway
             $0.place = replica
             $0.subscription = number
-            $0.className = wish.className
-            $0.keys = wish.keys
-            $0.watch = wish.watch
+            $0.className = query.className
+            $0.keys = query.keys
+            $0.watch = query.watch
             $0.resumes = cursor != nil
             $0.feed = cursor?.feed ?? 0
             $0.after = cursor?.position ?? 0
@@ -166,7 +166,7 @@ final class LiveHub: ProcessPart {
             var request = try BusRequest(call, message, timeout: .seconds(10))
             request.principal = principal
             request.budget = context.budget
-            request.documents = [wish.condition]
+            request.documents = [query.condition]
             // Only the writer knows the committed changes. The request is not retried: a second reply would have
             // another position.
             request.writes = true
@@ -311,12 +311,12 @@ final class LiveHub: ProcessPart {
 
     private func take(_ news: LiveNews, _ documents: [[UInt8]], of service: String) async {
         let linked = documents.map(links.linked)
-        let standing = news.notices.isEmpty ? { _ in .open } : await access.standing()
+        let policy = news.notices.isEmpty ? { _ in .open } : await access.triggerPolicies()
         let strangers = register.withLock { register in
             // Checked after the poll: the rights that are valid now apply to all of its events.
-            let trust = SubscriptionRegistry.Trust(sessions: access.leases.sessions.isValid, classes: standing != nil)
+            let trust = SubscriptionRegistry.Trust(sessions: access.leases.sessions.isValid, classes: policy != nil)
             let (deliveries, strangers) = register.take(news, linked, of: service, trust: trust) {
-                standing?($0) ?? .closed
+                policy?($0) ?? .closed
             }
             // Within the lock, so that events keep their order.
             hand(deliveries)

@@ -117,7 +117,7 @@ package struct LiveConnect: Sendable, Equatable {
 /// `subscribe` and `update`: the query of a subscription.
 package struct LiveSubscribing: Sendable, Equatable {
     package let requestId: Int64
-    package let wish: SubscribedQuery
+    package let query: SubscribedQuery
     /// Replaces the session of the connection.
     package let sessionToken: String?
     /// The position up to which the client has received events (an extension of Satchel); nil to start now.
@@ -131,10 +131,10 @@ package struct LiveSubscribing: Sendable, Equatable {
             let text = try members.filledText("cursor")
             cursor = text.flatMap { LiveCursor($0) }
             if text != nil, cursor == nil { throw LiveProblem.schema("cursor is not one of ours.") }
-            guard case .object(let query)? = members["query"] else {
+            guard case .object(let named)? = members["query"] else {
                 throw LiveProblem.schema("Missing required property: query")
             }
-            wish = try SubscribedQuery(LiveMembers(query))
+            query = try SubscribedQuery(LiveMembers(named))
         } catch {
             // The error concerns the connection: SDKs subscribe again after they have reconnected.
             if error == .additionalProperties { throw error }

@@ -233,7 +233,7 @@ final class LiveSocket: ChannelDuplexHandler {
         var credentials = admitted.credentials
         if let token = subscribing.sessionToken { credentials.sessionToken = token }
         let subscription = LiveSubscription(
-            requestId: subscribing.requestId, wish: subscribing.wish, admitted: admitted.principal,
+            requestId: subscribing.requestId, query: subscribing.query, admitted: admitted.principal,
             credentials: credentials, from: address, sink: outlet)
         subscriptions[subscribing.requestId] = subscription
         Task { [hub, outlet] in

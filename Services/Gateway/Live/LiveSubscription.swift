@@ -17,14 +17,14 @@ package final class LiveSubscription: Sendable {
     let sink: any LiveSink
 
     init(
-        requestId: Int64, wish: SubscribedQuery, admitted: Principal, credentials: Credentials,
+        requestId: Int64, query: SubscribedQuery, admitted: Principal, credentials: Credentials,
         from address: SocketAddress?,
         sink: any LiveSink
     ) {
         self.requestId = requestId
-        decision = Mutex(Decision(wish: wish))
-        className = wish.className
-        service = ServiceDirectory.service(ofClass: wish.className)
+        decision = Mutex(Decision(query: query))
+        className = query.className
+        service = ServiceDirectory.service(ofClass: query.className)
         self.admitted = admitted
         self.credentials = credentials
         self.address = address
@@ -32,15 +32,15 @@ package final class LiveSubscription: Sendable {
     }
 
     /// A subscription of a client of which only the session is given.
-    package convenience init(requestId: Int64, wish: SubscribedQuery, sessionToken: String?, sink: any LiveSink) {
+    package convenience init(requestId: Int64, query: SubscribedQuery, sessionToken: String?, sink: any LiveSink) {
         var credentials = Credentials()
         credentials.sessionToken = sessionToken
         self.init(
-            requestId: requestId, wish: wish, admitted: Principal(), credentials: credentials, from: nil, sink: sink)
+            requestId: requestId, query: query, admitted: Principal(), credentials: credentials, from: nil, sink: sink)
     }
 
     private struct Decision {
-        var wish: SubscribedQuery
+        var query: SubscribedQuery
         var isMade = false
         var isOfCode = false
     }
@@ -48,7 +48,7 @@ package final class LiveSubscription: Sendable {
     private let decision: Mutex<Decision>
 
     /// The query: the client's, until cloud code has changed it.
-    package var wish: SubscribedQuery { decision.withLock { $0.wish } }
+    package var query: SubscribedQuery { decision.withLock { $0.query } }
 
     /// Whether the query is final: there is no trigger, or it has run. The trigger runs once, even when the client's
     /// rights change later.
@@ -59,8 +59,8 @@ package final class LiveSubscription: Sendable {
 
     /// Sets the final query. Its class is the client's.
     /// - Parameter byCode: whether `beforeSubscribe` has decided.
-    package func decide(_ wish: SubscribedQuery, byCode: Bool) {
-        decision.withLock { $0 = Decision(wish: wish, isMade: true, isOfCode: byCode) }
+    package func decide(_ query: SubscribedQuery, byCode: Bool) {
+        decision.withLock { $0 = Decision(query: query, isMade: true, isOfCode: byCode) }
     }
 
     private let over = Atomic<Bool>(false)

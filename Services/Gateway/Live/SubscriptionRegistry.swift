@@ -258,11 +258,11 @@ package struct SubscriptionRegistry {
     /// - Parameters:
     ///   - documents: the objects of the notices, with the URLs of files.
     ///   - trust: when it does not hold, a subscription ends, and its client reconnects.
-    ///   - standing: the trigger status of a class now.
+    ///   - policy: the trigger status of a class now.
     /// - Returns: the messages to deliver, and numbers that the service may drop.
     package mutating func take(
         _ news: LiveNews, _ documents: [[UInt8]], of service: String, trust: Trust = Trust(),
-        standing: (String) -> LiveTriggerPolicy
+        policy: (String) -> LiveTriggerPolicy
     ) -> (deliveries: Deliveries, strangers: [UInt64]) {
         guard var state = services[service] else { return ([], []) }
         var deliveries: Deliveries = []
@@ -279,7 +279,7 @@ package struct SubscriptionRegistry {
         }
         var strangers: [UInt64] = []
         // Receivers of one notice are adjacent, so the result for the last class is reused.
-        var lastClass: (className: String, standing: LiveTriggerPolicy)?
+        var lastClass: (className: String, policy: LiveTriggerPolicy)?
         for notice in news.notices {
             let message = Self.message(notice, documents, news.feed)
             for number in notice.subscriptions {
@@ -293,8 +293,8 @@ package struct SubscriptionRegistry {
                     continue
                 }
                 let className = entry.subscription.className
-                if lastClass?.className != className { lastClass = (className, standing(className)) }
-                let ends = lastClass?.standing.ends(entry.subscription) ?? false
+                if lastClass?.className != className { lastClass = (className, policy(className)) }
+                let ends = lastClass?.policy.ends(entry.subscription) ?? false
                 deliver(ends ? Self.closed(entry.subscription) : message, to: number, entry, &deliveries)
             }
         }

@@ -46,7 +46,7 @@ extension ParseResponse {
 
 /// The first phase of the gateway's shutdown: it reports that it stops, and serves until the balancer has noticed.
 struct GatewayDrain: ProcessPart {
-    let standing: GatewayReadiness
+    let readiness: GatewayReadiness
     /// `SATCHEL_DRAIN_MILLISECONDS`
     let duration: Duration
     let logger: Logger
@@ -54,7 +54,7 @@ struct GatewayDrain: ProcessPart {
     func run(until end: ProcessEnd) async throws {
         await end.wait()
         guard duration > .zero else { return }
-        standing.stop()
+        readiness.stop()
         logger.notice("Stops after the drain time.")
         // A separate task, because this one may be cancelled during the pause.
         await Task { try? await Task.sleep(for: duration) }.value

@@ -6,7 +6,7 @@ import ProcessKit
 
 /// The routes through which operators and SDKs query the suite itself.
 struct SystemController: Sendable {
-    let standing: GatewayReadiness
+    let readiness: GatewayReadiness
     let broker: Broker
     let cache: ReadCache?
     let files: FileCache?
@@ -28,10 +28,10 @@ struct SystemController: Sendable {
         // The catalog may not have reported the installed code yet.
         let hasCode = hooks.last?.hasCode ?? true || FileManager.default.fileExists(atPath: codeFile)
         let health = SuiteHealth(broker.services, hasCode: hasCode, hasManager: !manager.isGone)
-        let status = standing.status(health)
+        let status = readiness.status(health)
         // A stopping gateway reports only that.
-        guard status != .stopping, request.query != "of=gateway" else { return ParseResponse(status, of: standing) }
-        return ParseResponse(health, seenBy: standing.name)
+        guard status != .stopping, request.query != "of=gateway" else { return ParseResponse(status, of: readiness) }
+        return ParseResponse(health, seenBy: readiness.name)
     }
 
     /// The features that SDKs and dashboards look for (PARSE_PROTOCOL section 12); false for the ones that Satchel does
@@ -43,7 +43,7 @@ struct SystemController: Sendable {
         return ParseResponse([
             "parseServerVersion": "7.3.0",
             "satchelVersion": .string(satchelRelease),
-            "gateway": .string(standing.name),
+            "gateway": .string(readiness.name),
             "replicas": .object(replicas),
             "readCache": cache?.counts ?? .null, "fileCache": files?.counts ?? .null,
             "features": [

@@ -4,7 +4,7 @@ import ServiceKit
 /// The parts of a `_User` object with special meaning, extracted from a client's object and type-checked.
 package struct AccountFields: Sendable {
     /// A requested change of one field.
-    package enum Wish: Equatable, Sendable {
+    package enum Change: Equatable, Sendable {
         case keep
         case remove
         case set(String)
@@ -12,9 +12,9 @@ package struct AccountFields: Sendable {
 
     package let username: String?
     package let password: String?
-    package let email: Wish
+    package let email: Change
     /// The id in `authData.anonymous`.
-    package let anonymousId: Wish
+    package let anonymousId: Change
     /// The changes requested in `authData` for the other providers: a proof, or nil to unlink.
     package let links: [AuthProvider: AuthProof?]
     /// The change requested in `authData.mfa`.
@@ -49,7 +49,7 @@ package struct AccountFields: Sendable {
         var providers = members.removeValue(forKey: "authData")
         secondFactor = try SecondFactorRequest(providers?[SecondFactors.name])
         providers?[SecondFactors.name] = nil
-        let authData = try AuthProof.wishes(providers)
+        let authData = try AuthProof.changes(providers)
         anonymousId =
             switch authData[.anonymous] {
             case nil: .keep
@@ -103,7 +103,7 @@ package struct AccountFields: Sendable {
         return password
     }
 
-    private static func email(_ value: JSON?) throws -> Wish {
+    private static func email(_ value: JSON?) throws -> Change {
         switch value {
         case nil: return .keep
         // Forms send an empty text for an empty field.

@@ -41,7 +41,7 @@ package struct AccountUpdate {
         try change(authDataBy: fields, of: stored, willHavePassword: hasPassword, unverified: [])
     }
 
-    private mutating func change(email: AccountFields.Wish, of stored: JSON) {
+    private mutating func change(email: AccountFields.Change, of stored: JSON) {
         switch email {
         case .keep: return
         case .remove:
@@ -94,7 +94,7 @@ package struct AccountUpdate {
     }
 
     private mutating func change(
-        anonymousId: AccountFields.Wish, in authData: inout [String: JSON], isFull: Bool, isMaster: Bool
+        anonymousId: AccountFields.Change, in authData: inout [String: JSON], isFull: Bool, isMaster: Bool
     ) throws {
         let name = AuthProvider.anonymous.rawValue
         let current = authData[name]?["id"]?.stringValue

@@ -56,7 +56,7 @@ package struct AuthProof: Hashable, Sendable {
 
     /// The requested change per provider: a proof, or nil to unlink.
     /// - Throws: `.unsupportedService` (252) for an unknown provider, `.invalidAuthData` (253) for an invalid proof.
-    package static func wishes(_ authData: JSON?) throws -> [AuthProvider: AuthProof?] {
+    package static func changes(_ authData: JSON?) throws -> [AuthProvider: AuthProof?] {
         guard let authData, !authData.isNull else { return [:] }
         guard case .object(let providers) = authData else {
             throw ParseError(.invalidAuthData, "authData must be an object.")

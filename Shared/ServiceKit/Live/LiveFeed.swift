@@ -11,7 +11,7 @@ import ParseProtocol
 /// client that resumes under an unknown name gets `missed`, so no change is lost silently.
 package final class LiveFeed {
     /// A validated request to subscribe.
-    package struct Wish: Sendable {
+    package struct SubscribeRequest: Sendable {
         package let message: LiveSubscribe
         package let query: LiveQuery
         package let caller: Caller
@@ -84,24 +84,24 @@ package final class LiveFeed {
     ///   too many subscriptions, `.invalidQuery` (102) for a condition that live queries do not support.
     /// - Returns: the reply, and whether every later change of the class is noticed. If not, the caller must run a job
     ///   on the writer before it replies.
-    package func subscribe(_ wish: Wish) throws -> (answer: LiveSubscribed, isSettled: Bool) {
-        meet(wish.message.gateway, at: wish.message.place)
+    package func subscribe(_ request: SubscribeRequest) throws -> (answer: LiveSubscribed, isSettled: Bool) {
+        meet(request.message.gateway, at: request.message.place)
         // A replacement of an existing subscription is always allowed.
-        if wish.message.replaces == 0 { try matcher.checkBudget(of: wish.client) }
+        if request.message.replaces == 0 { try matcher.checkBudget(of: request.client) }
         // A replay needs matching time at once.
-        if wish.message.resumes, let network = wish.network, matcher.isSpent(network) {
+        if request.message.resumes, let network = request.network, matcher.isSpent(network) {
             throw ParseError.tooManyRequests(
                 "Too many changes are being matched for your subscriptions.", retryAfterSeconds: 1)
         }
-        guard let id = gateways.id(of: wish.message.subscription, at: wish.message.gateway) else {
+        guard let id = gateways.id(of: request.message.subscription, at: request.message.gateway) else {
             throw ParseError.internalError
         }
-        let className = wish.query.className
-        let start = start(of: wish.message, className)
+        let className = request.query.className
+        let start = start(of: request.message, className)
         let missed = start?.isKnown == false
         try matcher.add(
-            .init(id: id, caller: wish.caller, client: wish.client, network: wish.network, start: position),
-            to: wish.query)
+            .init(id: id, caller: request.caller, client: request.client, network: request.network, start: position),
+            to: request.query)
         left[className] = nil
         window.watch(className, from: position)
         if let start, start.isKnown {
@@ -109,7 +109,7 @@ package final class LiveFeed {
                 tell(matcher.outcome(of: entry.change, for: id), of: entry.position)
             }
         }
-        let own = gateways[wish.message.gateway]
+        let own = gateways[request.message.gateway]
         let answer = LiveSubscribed.with {
             $0.feed = own?.name ?? 0
             $0.position = position

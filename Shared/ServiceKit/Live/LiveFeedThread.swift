@@ -7,7 +7,7 @@ import ParseProtocol
 /// lane waits for the matching. The first subscription starts it.
 package final class LiveFeedThread: @unchecked Sendable {
     private enum Work {
-        case subscribe(LiveFeed.Wish, @Sendable (Result<Subscribed, any Error>) -> Void)
+        case subscribe(LiveFeed.SubscribeRequest, @Sendable (Result<Subscribed, any Error>) -> Void)
         case settle(String, feed: UInt64)
         case hold(LiveHold)
         case unsubscribe(LiveUnsubscribe)
@@ -56,9 +56,9 @@ package final class LiveFeedThread: @unchecked Sendable {
     package init(watching: @escaping @Sendable (Set<String>) -> Void) { self.watching = watching }
 
     /// - Throws: `.serviceUnavailable` (2) while the service stops.
-    package func subscribe(_ wish: LiveFeed.Wish) async throws -> Subscribed {
+    package func subscribe(_ request: LiveFeed.SubscribeRequest) async throws -> Subscribed {
         try await withCheckedThrowingContinuation { continuation in
-            post(.subscribe(wish) { continuation.resume(with: $0) }) { continuation.resume(throwing: Self.stopping) }
+            post(.subscribe(request) { continuation.resume(with: $0) }) { continuation.resume(throwing: Self.stopping) }
         }
     }
 
@@ -187,9 +187,9 @@ package final class LiveFeedThread: @unchecked Sendable {
         case .settle(let className, let former): feed.settle(className, in: former)
         case .hold(let message): feed.hold(message)
         case .unsubscribe(let message): feed.unsubscribe(message)
-        case .subscribe(let wish, let completion):
-            let isNew = !feed.watches(wish.query.className)
-            let result = Result { () throws -> Subscribed in try feed.subscribe(wish) }
+        case .subscribe(let request, let completion):
+            let isNew = !feed.watches(request.query.className)
+            let result = Result { () throws -> Subscribed in try feed.subscribe(request) }
             // Must precede the job that the caller runs on the writer.
             if isNew { watching(feed.classes) }
             completion(result)

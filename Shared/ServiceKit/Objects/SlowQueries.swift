@@ -50,8 +50,8 @@ final class SlowQueries: Sendable {
     }
 }
 
-/// Decides which slow queries are logged: in each span one line per shape, and few shapes. Clients choose the shapes, so
-/// a network gets at most half of them: its lines must not push others out of the log.
+/// Decides which slow queries are logged: in each span one line per shape, and few shapes. Clients choose the shapes,
+/// so a network gets at most half of them: its lines must not push others out of the log.
 package struct SlowQueryLines {
     private static let nanoseconds: UInt64 = 10_000_000_000
     private static let shapesMax = 10

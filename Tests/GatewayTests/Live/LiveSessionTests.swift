@@ -92,7 +92,7 @@ import Testing
         ])
         guard case .subscribe(let what) = try LiveRequest(flutter) else { throw LiveProblem(0, "no subscribe") }
         #expect(
-            what.wish == SubscribedQuery(className: "A", condition: Array(#"{"b":1}"#.utf8), keys: ["b"], watch: []))
+            what.query == SubscribedQuery(className: "A", condition: Array(#"{"b":1}"#.utf8), keys: ["b"], watch: []))
         #expect(what.sessionToken == "r:1")
     }
 

@@ -17,7 +17,7 @@ import Testing
     ) -> LiveSubscription {
         LiveSubscription(
             requestId: requestId,
-            wish: SubscribedQuery(className: className, condition: Array("{}".utf8), keys: keys, watch: []),
+            query: SubscribedQuery(className: className, condition: Array("{}".utf8), keys: keys, watch: []),
             sessionToken: token, sink: sink)
     }
 

@@ -13,7 +13,7 @@ import Testing
     private static func subscription(token: String? = "r:1", _ requestId: Int64 = 1) -> LiveSubscription {
         LiveSubscription(
             requestId: requestId,
-            wish: SubscribedQuery(className: "Note", condition: Array("{}".utf8), keys: [], watch: []),
+            query: SubscribedQuery(className: "Note", condition: Array("{}".utf8), keys: [], watch: []),
             sessionToken: token, sink: Sink())
     }
 
@@ -46,7 +46,7 @@ import Testing
     private static func take(
         _ register: inout SubscriptionRegistry, _ news: LiveNews, _ standing: LiveTriggerPolicy = .open
     ) -> (deliveries: SubscriptionRegistry.Deliveries, strangers: [UInt64]) {
-        register.take(news, [Array("{}".utf8)], of: "catalog", standing: { _ in standing })
+        register.take(news, [Array("{}".utf8)], of: "catalog", policy: { _ in standing })
     }
 
     /// `s` for subscribed, the position of an event, `e` for the end.
@@ -123,8 +123,8 @@ import Testing
     func aSubscriptionEndsWhenFindsWouldShowSomethingElse(_ standing: LiveTriggerPolicy, _ expected: [Int64: String]) {
         var register = SubscriptionRegistry()
         let (own, codes) = (Self.subscription(token: nil), Self.subscription(token: nil, 2))
-        own.decide(own.wish, byCode: false)
-        codes.decide(codes.wish, byCode: true)
+        own.decide(own.query, byCode: false)
+        codes.decide(codes.query, byCode: true)
         let numbers = [own, codes].map { subscription in
             let number = register.begin(subscription, after: nil)
             _ = register.identify(number, "")

@@ -50,7 +50,7 @@ extension LiveHub {
     ) async throws(ParseError) {
         guard !subscription.isDecided else { return }
         guard try await triggers.isThere(.beforeSubscribe, subscription.className, in: context) else {
-            return subscription.decide(subscription.wish, byCode: false)
+            return subscription.decide(subscription.query, byCode: false)
         }
         let sink = ObjectIdentifier(subscription.sink)
         guard deciding.withLock({ $0.enter(sink, max: access.settings.subscriptionsPerConnection) }) else {
@@ -60,7 +60,7 @@ extension LiveHub {
         try await check()
         let subject = subject(principal, subscription.credentials, subscription.address)
         let decided = try await triggers.beforeSubscribe(
-            subscription.wish, requestId: subscription.requestId, subject, in: context)
+            subscription.query, requestId: subscription.requestId, subject, in: context)
         subscription.decide(decided, byCode: true)
     }
 
@@ -118,7 +118,7 @@ extension LiveHub {
         }
         do throws(ParseError) {
             return try await triggers.afterEvent(
-                call.event, subscription.className, keys: subscription.wish.keys, subject, in: context)
+                call.event, subscription.className, keys: subscription.query.keys, subject, in: context)
         } catch {
             let problem = LiveProblem(error, requestId: nil)
             return problem.reconnects ? .ended(problem) : .refused(problem)

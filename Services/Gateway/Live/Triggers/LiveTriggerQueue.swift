@@ -149,7 +149,7 @@ package struct LiveTriggerQueue {
         let group = Group(
             className: subscription.className, position: event.cursor.position, kind: event.kind,
             token: subscription.credentials.sessionToken, isMaster: subscription.admitted.master,
-            keys: subscription.wish.keys, hidden: event.hidden)
+            keys: subscription.query.keys, hidden: event.hidden)
         let pending = groups[group]?.first {
             asked[$0]?.call.event.object == event.object && asked[$0]?.call.event.original == event.original
         }

@@ -51,15 +51,15 @@ struct LiveTriggers: Sendable {
     /// - Throws: its refusal; `.invalidQuery` (102) for a query that cannot be live; `.serviceUnavailable` (2) while it
     ///   cannot be called.
     func beforeSubscribe(
-        _ wish: SubscribedQuery, requestId: Int64, _ subject: Subject, in context: CallContext
+        _ subscribed: SubscribedQuery, requestId: Int64, _ subject: Subject, in context: CallContext
     ) async throws(ParseError) -> SubscribedQuery {
         let answer = try await call(
-            .beforeSubscribe, wish.className, subject,
-            ["event": "subscribe", "op": "subscribe", "requestId": .int(requestId), "query": wish.query],
+            .beforeSubscribe, subscribed.className, subject,
+            ["event": "subscribe", "op": "subscribe", "requestId": .int(requestId), "query": subscribed.query],
             in: context)
         // The current version of the code has no such trigger, and this gateway does not know it yet.
-        guard let query = answer?["query"] else { return wish }
-        return try wish.changed(by: query)
+        guard let query = answer?["query"] else { return subscribed }
+        return try subscribed.changed(by: query)
     }
 
     /// The outcome of `afterLiveQueryEvent` for an event.

@@ -58,7 +58,7 @@ extension Shop {
         return again("/account/password", form)
     }
 
-    /// Asks whether the field `password` has the password of the account. A form with other problems is not asked for.
+    /// Asks `users` whether the field `password` has the password of the account, unless the form has other problems.
     func checkPassword(_ visit: inout ShopVisit, _ form: inout ShopForm) throws(ShopStop) {
         let words = view(visit).words
         let password = visit.request.form["password"] ?? ""

@@ -6,8 +6,8 @@ import ProcessKit
 /// The storefront's templates. Every value is escaped, except the page's own markup and data in triple braces
 /// (`ShopMarkdown`, `ShopHead`).
 struct ShopTemplates: Sendable {
-    /// By language. What is the same on every page of a language is in the templates' text, because the library
-    /// searches for each value of a page anew.
+    /// By language. Values that are the same on every page of a language are part of the templates' text, because the
+    /// library searches for each value again on each page.
     private let libraries: [String: MustacheLibrary]
 
     /// - Parameters:
@@ -64,7 +64,7 @@ struct ShopTemplates: Sendable {
             var value: String?
             if name == "assets" { value = assets }
             if name.hasPrefix("t.") { value = words.shown(name.dropFirst(2)) }
-            // A text with line breaks or white space at its ends could change which lines have tags alone.
+            // Line breaks, or white space at the ends of a text, could change which lines consist of tags alone.
             if let value, value.first?.isWhitespace == false, value.last?.isWhitespace == false,
                 !value.contains(where: \.isNewline), !value.contains("{{"), value.last != "{"
             {
