@@ -328,8 +328,8 @@ public final class ClassStore: Sendable {
     /// the transaction may happen several times; only the last result counts.
     /// - Parameters:
     ///   - context: names the request that the job is for.
-    ///   - seldomFails: in SQLite the job runs without a savepoint, which would copy every page that it changes. When it
-    ///     fails after its first change, all jobs of its commit are undone and run again, with savepoints.
+    ///   - seldomFails: in SQLite the job runs without a savepoint, which would copy every page that it changes. When
+    ///     it fails after its first change, all jobs of its commit are undone and run again, with savepoints.
     ///   - changesAtOnce: called before the job; true if the job throws only before its first change and so needs no
     ///     savepoint.
     public func submit<T: Sendable>(

@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The history of the suite's figures: each gateway tells analytics its minutes.
+/// The history of the suite's figures: each gateway sends its minutes to analytics.
 @Suite struct FigureHistoryTests {
     private static func points(_ client: ParseClient, _ period: [String: JSON]) async throws -> [JSON] {
         try await client.get("/operations/history", period).json["points"]?.arrayValue ?? []

@@ -8,7 +8,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The queue: what it stores and deletes, which addresses it suppresses, and what operators can change.
+/// The queue: the rows that it stores and deletes, suppressed addresses, and changes by operators.
 @Suite struct MailQueueTests {
     /// Gives the configured answer for an address, and counts attempts.
     private final class Transport: MailTransport {

@@ -1,7 +1,7 @@
 import PushService
 import Testing
 
-/// What follows when the query of a push times out.
+/// The effects of a timeout of a push's query.
 @Suite struct PushTimeoutTests {
     private let start = ContinuousClock.now
 

@@ -395,8 +395,8 @@ func headerName(_ text: String) -> HTTPField.Name {
     return name
 }
 
-/// Ids of requests in logs and messages, and idempotency keys of their writes: unique within a gateway's run by a number
-/// and, by random characters, across gateways and restarts.
+/// Ids of requests in logs and messages, and idempotency keys of their writes. A number makes them unique within a
+/// gateway's run, and random characters across gateways and restarts.
 ///
 /// A String stores up to 15 bytes without an allocation, and each id is copied many times on its way through the suite:
 /// the first two billion ids of a run have no more.

@@ -153,8 +153,8 @@ public final class StoreTransaction: ObjectReader {
         return try atOnce(body)
     }
 
-    /// As `atOnce`, for a whole job that may also fail halfway: the group is then retried with savepoints. In PostgreSQL
-    /// a savepoint copies no pages, so the job gets one at once.
+    /// As `atOnce`, for a whole job that may also fail halfway: the group is then retried with savepoints. In
+    /// PostgreSQL a savepoint copies no pages, so the job gets one at once.
     func unguarded<T>(_ body: () throws -> T) throws -> T {
         guard dialect == .sqlite else { return try nested(body) }
         hasUnguarded = true

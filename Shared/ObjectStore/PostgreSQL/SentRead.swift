@@ -39,8 +39,8 @@ extension StoreReader {
     }
 
     /// Waits for the objects of all sent reads, which are in their order.
-    /// - Returns: nil for each read that has to run alone (`read`): it found nothing, it or one before it failed, or the
-    ///   schema has changed.
+    /// - Returns: nil for each read that has to run alone (`read`): it found nothing, it or one before it failed, or
+    ///   the schema has changed.
     package func take(_ reads: [SentRead], within limit: Duration) -> [ReadObject?] {
         let objects = try? connection.limited(to: limit) { reads.map { try? object(of: $0) } }
         return objects ?? reads.map { _ in nil }

@@ -9,7 +9,7 @@ import Testing
     /// A library that lets system calls on some files fail, as a file says.
     private static let source = checkoutDirectory + "/scripts/lib/chaos/disk.c"
 
-    /// A fault, what clients and operators are told of it, and a word of the remedy.
+    /// A fault, the messages about it for clients and operators, and a word of the remedy.
     struct Fault: Sendable, CustomTestStringConvertible {
         let code: Int32
         let text: String

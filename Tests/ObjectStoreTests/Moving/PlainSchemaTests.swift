@@ -7,7 +7,7 @@ import Testing
 /// A schema that an earlier release wrote with `SATCHEL_POSTGRESQL=plain` (Fixtures/plain-schema.sql): a start refuses
 /// it, and a move copies it to a file.
 @Suite(.postgresqlOnly("A schema is on a server.")) struct PlainSchemaTests {
-    /// The fixture, loaded under a name of its own.
+    /// The fixture, loaded under its own name.
     private final class PlainSchema {
         let server: StoreDatabase
         let file: StoreDatabase

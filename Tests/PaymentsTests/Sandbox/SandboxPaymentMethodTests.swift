@@ -121,7 +121,7 @@ import Testing
         let outcome = try await sandbox.apply(.create, "PaymentMethod", nil, object, as: .user("alice"))
         #expect(outcome.objectId == kept.id)
         #expect(try await sandbox.document("PaymentMethod", kept.id)["lastFourDigit"] == "4242")
-        // Another user's customer, and one that does not exist.
+        // Another user's customer, and a customer that does not exist.
         for (user, customer) in [("bob", kept.customer), ("alice", "cus_invented")] {
             let error = await parseError {
                 try await sandbox.apply(

@@ -77,7 +77,7 @@ import Testing
         let shopper = try await Shopper.come(suite)
         let secret = try await shopper.begin()
         #expect(try await shopper.stock() == 3)
-        // Nothing changes meanwhile, and nobody else learns anything.
+        // Nothing changes meanwhile, and no other client learns anything.
         let changed = try await shopper.client.run("setBagQuantity", ["productId": shopper.product, "quantity": 3])
         #expect(changed.code == 142, "\(changed.text)")
         #expect(try await shopper.result().result["clientSecret"] == secret)
