@@ -49,9 +49,9 @@ package final class ProcessEnd: Sendable {
         }
     }
 
-    /// Waits for the time, but not beyond the end or the task's cancellation.
+    /// Waits for the end, at most for the time.
     /// - Returns: whether the end was requested or the task cancelled.
-    package func isRequested(within time: Duration) async -> Bool {
+    package func arrives(within time: Duration) async -> Bool {
         await cancels { try await Task.sleep(for: time) }
         return isRequested || Task.isCancelled
     }

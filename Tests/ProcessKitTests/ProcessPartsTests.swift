@@ -113,8 +113,8 @@ import Testing
 
     @Test func aPauseIsCutShortByTheEnd() async {
         let end = ProcessEnd()
-        #expect(await !end.isRequested(within: .milliseconds(1)))
+        #expect(await !end.arrives(within: .milliseconds(1)))
         end.ask()
-        #expect(await end.isRequested(within: .seconds(86_400)))
+        #expect(await end.arrives(within: .seconds(86_400)))
     }
 }

@@ -329,7 +329,7 @@ final class LiveHub: ProcessPart {
 
     /// Resolves sessions periodically until the gateway stops, then stops every connection.
     func run(until end: ProcessEnd) async throws {
-        while await !end.isRequested(within: Self.sessionsEvery) {
+        while await !end.arrives(within: Self.sessionsEvery) {
             await end.cancels { await self.lookUpSessions() }
         }
         isStopping.store(true, ordering: .releasing)

@@ -64,7 +64,7 @@ package final class BookAuditRunner: ProcessPart {
 
     package func run(until end: ProcessEnd) async throws {
         var pause = times.first
-        while await !end.isRequested(within: pause) {
+        while await !end.arrives(within: pause) {
             pause = times.every
             if take() { await end.cancels { await self.check() } }
         }

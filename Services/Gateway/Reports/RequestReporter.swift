@@ -17,7 +17,7 @@ struct RequestReporter: ProcessPart {
 
     func run(until end: ProcessEnd) async throws {
         var tally = RequestTally(gateway: "\(Timestamp.now.milliseconds)-\(Names.random(8))")
-        while await !end.isRequested(within: Self.interval) {
+        while await !end.arrives(within: Self.interval) {
             await report(&tally, timeout: .seconds(10))
         }
         await report(&tally, timeout: Self.lastTimeout)

@@ -33,7 +33,7 @@ final class FigureRecorder: ProcessPart {
     }
 
     func run(until end: ProcessEnd) async throws {
-        while await !end.isRequested(within: hasKept.load(ordering: .relaxed) ? every : min(Self.first, every)) {
+        while await !end.arrives(within: hasKept.load(ordering: .relaxed) ? every : min(Self.first, every)) {
             await end.cancels { await self.keep() }
         }
     }
