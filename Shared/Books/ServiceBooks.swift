@@ -41,6 +41,7 @@ package struct ServiceBooks {
             if list == .filesOnDisk {
                 return ["rows": .array(filesOnDisk(after: after).map { ["key": .string($0)] })]
             }
+            if list == .objectsInBucket { return try objectsInBucket() }
             let rows = try read(list.sql, list.columns, after, Int64(Self.pageRows))
             return ["rows": .array(rows.map { .object($0.mapValues(\.json)) })]
         }
@@ -60,6 +61,16 @@ package struct ServiceBooks {
         } catch is BookTables.MissingClass {
             return ["rows": 0, "found": []]
         }
+    }
+
+    /// Only the running catalog lists its bucket.
+    private func objectsInBucket() throws -> JSON {
+        let sql = "SELECT count(*) AS rows FROM files f WHERE f.inBucket = 1"
+        guard case .int(let count)? = try read(sql, ["rows"], nil, 0).first?["rows"], count > 0 else {
+            return ["rows": []]
+        }
+        throw ParseError(
+            .validationError, "It should have \(count) files. scripts/verify without --backup lists it.")
     }
 
     /// The names of the next files, in order: `<first two characters>/<name>`.
