@@ -75,10 +75,12 @@ extension World {
     /// The unfinished rows; empty for none, nil when they cannot be read.
     private func unfinished() -> String? {
         do {
-            return try Self.open.compactMap { (service, what, sql) -> String? in
+            let open = try Self.open.compactMap { (service, what, sql) -> String? in
                 let open = try bench.databases[service]?.rows(sql).first?.int("open") ?? 0
                 return open > 0 ? "\(open) \(what)" : nil
-            }.joined(separator: ", ")
+            }
+            let failing = stripe.failing.isEmpty ? [] : ["\(stripe.failing.count) refunds that fail"]
+            return (open + failing).joined(separator: ", ")
         } catch {
             findings.append("What is unfinished cannot be read: \(error)")
             return nil
