@@ -65,7 +65,7 @@ package struct BookList: Sendable, Hashable {
     let columns: [String]
     /// The parameters are the last key of the previous page and the number of rows.
     let sql: String
-    /// What is not checked when the list cannot be read; nil for all of the service.
+    /// The part of the service that is not checked without this list; nil for all of it.
     let part: String?
 
     init(_ service: String, _ name: String, _ columns: [String], _ sql: String, part: String? = nil) {

@@ -13,8 +13,8 @@ struct ProviderBooks {
         CrossCheck.Kind(
             "stripe.refund", "Payments and Stripe have the same refunds of a charge.",
             """
-            Compare with Stripe's page. If it was refunded there, set the order's refundedTotal with the master key. If \
-            a refund failed there, have Stripe send its event refund.failed again.
+            Compare with Stripe's page. If it was refunded there, set the order's refundedTotal with the master key. \
+            If a refund failed there, have Stripe send its event refund.failed again.
             """),
     ]
 

@@ -124,7 +124,8 @@ package enum SalesLog {
         let refunds = try transaction.rows(
             """
             SELECT currency, changedAt / \(quarterOfAnHour) AS quarter, status, count(*) AS count,
-            sum(CASE WHEN minorUnits > 0 THEN 1 WHEN minorUnits < 0 THEN -1 ELSE 0 END) AS refunds, sum(minorUnits) AS total
+            sum(CASE WHEN minorUnits > 0 THEN 1 WHEN minorUnits < 0 THEN -1 ELSE 0 END) AS refunds,
+            sum(minorUnits) AS total
             FROM refunds GROUP BY currency, changedAt / \(quarterOfAnHour), status
             """, [])
         for row in refunds {

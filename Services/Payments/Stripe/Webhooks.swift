@@ -69,7 +69,7 @@ package struct PaymentEvent: Sendable {
         case disputed = "charge.dispute.created"
         case refundFailed = "refund.failed"
         case refundUpdated = "refund.updated"
-        /// Of endpoints with an API version before 2024-10-28.
+        /// Sent to endpoints with an API version before 2024-10-28.
         case chargeRefundUpdated = "charge.refund.updated"
     }
 
@@ -84,9 +84,9 @@ package struct PaymentEvent: Sendable {
     /// The charged, refunded so far, or disputed amount, in minor units.
     let amount: Int64
     let currency: String
-    /// Of a refund: `failed`, for example.
+    /// A refund's state, such as `failed`.
     let status: String
-    /// Of a refund that failed: `expired_or_canceled_card`, for example; else empty.
+    /// Why a refund failed, such as `expired_or_canceled_card`; else empty.
     let failureReason: String
 
     /// Nil for a type that is ignored.
