@@ -53,7 +53,10 @@ package enum PaymentEvents {
                 return row
             }
         }
-        return try ChargeLedger.row(event.operationId, in: transaction)
+        // The metadata of a refund have its own operation id.
+        let refund = try RefundLedger.row(event.operationId, in: transaction)
+        return try ChargeLedger.row(
+            refund?.text("chargeOperationId") ?? event.operationId, in: transaction)
     }
 
     private static func effect(

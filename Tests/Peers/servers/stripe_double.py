@@ -372,7 +372,7 @@ def create_refund(form):
     charge["amount_refunded"] += amount
     refund = {
         "id": new("re"), "object": "refund", "amount": amount, "currency": charge["currency"], "status": "succeeded",
-        "charge": charge["id"], "metadata": metadata(form),
+        "charge": charge["id"], "payment_intent": charge.get("payment_intent"), "metadata": metadata(form),
     }
     refunds[refund["id"]] = refund
     return refund
