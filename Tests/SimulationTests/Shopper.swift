@@ -32,10 +32,9 @@ final class Shopper: @unchecked Sendable {
         "firstName": "Ann", "lastName": "Example", "phone": "1", "address1": "1 Road", "city": "Oakland", "state": "CA",
         "zipcode": "94601",
     ]
-    private static let cards = [
-        "tok_visa", "tok_visa", "tok_visa", "tok_threeDSecure2Required", "tok_threeDSecure2Required",
-        "tok_chargeDeclined", "tok_threeDSecureRequiredChargeDeclined",
-    ]
+    private static let cards =
+        Array(repeating: "tok_visa", count: 5) + Array(repeating: "tok_threeDSecure2Required", count: 3)
+        + ["tok_chargeDeclined", "tok_threeDSecureRequiredChargeDeclined"]
     /// Waits of some seconds: longer than any fault lasts.
     private static let repetitionsMax = 60
 
