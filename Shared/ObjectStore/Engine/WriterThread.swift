@@ -41,7 +41,8 @@ final class WriterThread: @unchecked Sendable {
             }
         }
 
-        private func run(in transaction: StoreTransaction) throws {
+        /// Runs the job without a savepoint.
+        func run(in transaction: StoreTransaction) throws {
             transaction.isRepeated = runs > 0
             runs += 1
             defer { transaction.isRepeated = false }
