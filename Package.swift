@@ -342,6 +342,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             dependencies: [
                 "ServiceKit", "ProcessKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol", "ServiceSupport",
                 "TestSupport",
+                .product(name: "ServiceContextModule", package: "swift-service-context"),
             ], swiftSettings: unoptimised),
         .testTarget(
             name: "GatewayTests",

@@ -177,6 +177,9 @@ package func buildBag(
     routes.accept(BagCalls.userChanged) { message, _, transaction in
         try CustomerTotals.accountChanged(message.userID, in: transaction)
     }
+    routes.accept(BagCalls.refundFailed) { message, _, transaction in
+        try refunds.ledger.failLater(message.operationID, message.problem, in: transaction)
+    }
     routes.accept(NotificationCalls(to: "bag").userDeleted) { message, _, transaction in
         try AccountDeletion.forget(message.userID, in: transaction)
     }

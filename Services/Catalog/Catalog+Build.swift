@@ -65,6 +65,15 @@ package func buildCatalog(
     StockFunctions(host: host).install(in: &routes)
     scheduleCleanup(host, reservations)
     let files = FileStorage(host, bucket)
+    if let bucket {
+        routes.installBooks(objects: { after in
+            do {
+                return try await bucket.names(after: after)
+            } catch {
+                throw ParseError(.validationError, "\(error)")
+            }
+        })
+    }
     let photos = ProductPhotos(home: files)
     routes.function("makeThumbnail") { parameters, request in
         try request.requireArea(.catalog)

@@ -20,7 +20,9 @@ package func buildPayments(
     let (configured, desk, configuredWebhooks) = try paymentProvider(host)
     let provider = simulated?.provider ?? configured
     let webhooks =
-        simulated.map { Webhooks(store: host.store, secret: $0.webhookSecret, logger: host.logger) }
+        simulated.map {
+            Webhooks(store: host.store, outbox: host.outbox, secret: $0.webhookSecret, logger: host.logger)
+        }
         ?? configuredWebhooks
     let charges = Charges(store: host.store, provider: provider, logger: host.logger)
     routes.task(PaymentsCalls.charge) { message, request in
@@ -85,7 +87,7 @@ private func paymentProvider(_ host: ServiceHost) throws -> (any PaymentProvider
     case "sandbox":
         return (
             SandboxProvider(store: host.store), SandboxAPI(store: host.store),
-            Webhooks(store: host.store, secret: nil, logger: host.logger)
+            Webhooks(store: host.store, outbox: host.outbox, secret: nil, logger: host.logger)
         )
     case "stripe":
         let configuration = try StripeConfiguration(settings)
@@ -95,7 +97,8 @@ private func paymentProvider(_ host: ServiceHost) throws -> (any PaymentProvider
             keyStanding: StripeKeyHealth { [warnings = host.warnings] in warnings.set($0, of: "stripe") })
         return (
             StripeProvider(api: configuration.api, client: client, store: host.store), client,
-            Webhooks(store: host.store, secret: configuration.webhookSecret, logger: host.logger)
+            Webhooks(
+                store: host.store, outbox: host.outbox, secret: configuration.webhookSecret, logger: host.logger)
         )
     // Falling back to the sandbox instead of the intended provider would give goods away.
     default: throw settings.wrong("satchel.payments", "must be sandbox or stripe.")

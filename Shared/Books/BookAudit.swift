@@ -75,7 +75,7 @@ package struct BookAudit: Sendable {
             for index in pages.indices where pages[index].isEmpty {
                 let list = pages[index].list
                 let question: JSON = ["list": .string(list.name), "after": .string(pages[index].last)]
-                guard let answer = await ask(question, list.service, &report) else { return }
+                guard let answer = await ask(question, list.service, part: list.part, &report) else { return }
                 pages[index].add((answer["rows"]?.arrayValue ?? []).compactMap(BookRow.init))
             }
             guard let key = pages.compactMap(\.first).min(by: precedes) else { break }

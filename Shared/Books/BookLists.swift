@@ -80,7 +80,24 @@ extension BookList {
     /// The names of files on the disk: no SQL, see `ServiceBooks`.
     static let filesOnDisk = BookList("catalog", "filesOnDisk", [], "")
 
+    /// All files by name, and objects that are to be deleted. `file`: 1 when the bucket should have the content.
+    static let bucketRows = BookList(
+        "catalog", "bucketRows", ["file"],
+        """
+        SELECT x.key AS key, x.file AS file FROM (
+        SELECT a.key AS key, a.file AS file FROM (SELECT f.name AS key, f.inBucket AS file FROM files f
+        WHERE f.name > ?1 ORDER BY f.name LIMIT ?2) AS a UNION ALL
+        SELECT b.key AS key, b.file AS file FROM (SELECT d.name AS key, 0 AS file FROM bucketDrops d
+        WHERE d.name > ?1 AND NOT EXISTS (SELECT 1 FROM files f WHERE f.name = d.name) ORDER BY d.name LIMIT ?2) AS b
+        ) AS x ORDER BY x.key LIMIT ?2
+        """)
+
+    /// The names of the files' objects in the bucket: no SQL, the running catalog lists them.
+    package static let objectsInBucket = BookList(
+        "catalog", "objectsInBucket", [], "", part: "the bucket of files")
+
     package static let all = [
-        checkouts, charges, reservations, confirmations, paidOrders, sales, fileRows, filesOnDisk,
+        checkouts, charges, reservations, confirmations, paidOrders, sales, fileRows, filesOnDisk, bucketRows,
+        objectsInBucket,
     ]
 }

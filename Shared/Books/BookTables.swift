@@ -80,10 +80,13 @@ package struct BookList: Sendable, Hashable {
     let columns: [String]
     /// The parameters are the last key of the previous page and the number of rows.
     let sql: String
+    /// The part of the service that is not checked without this list; nil for all of it.
+    let part: String?
 
-    init(_ service: String, _ name: String, _ columns: [String], _ sql: String) {
+    init(_ service: String, _ name: String, _ columns: [String], _ sql: String, part: String? = nil) {
         self.service = service
         self.name = name
+        self.part = part
         self.columns = ["key"] + columns
         self.sql = sql
     }

@@ -20,7 +20,7 @@ package struct CrossCheck: Sendable {
         }
     }
 
-    package static let all = [checkouts, sales, files]
+    package static let all = [checkouts, sales, files, bucket]
 
     // MARK: Checkouts, charges, reservations and confirmations
 
@@ -147,5 +147,21 @@ package struct CrossCheck: Sendable {
         if group[.filesOnDisk] == nil { return [BookFinding("file.content", name, "It is not on the disk.")] }
         if group[.fileRows] == nil { return [BookFinding("file.row", name, "It has no row.")] }
         return []
+    }
+
+    static let bucket = CrossCheck(
+        kinds: [
+            Kind(
+                "object.content", "Each file in the bucket has its object.",
+                "Take it from the bucket's versions, or upload it again."),
+            Kind(
+                "object.row", "Each object of a file in the bucket has its row.",
+                "Delete it there, unless another shop uses the same place."),
+        ],
+        lists: [.bucketRows, .objectsInBucket], counted: .objectsInBucket
+    ) { name, group, _ in
+        guard let row = group[.bucketRows] else { return [BookFinding("object.row", name, "It has no row.")] }
+        guard row.int("file") == 1, group[.objectsInBucket] == nil else { return [] }
+        return [BookFinding("object.content", name, "It is not in the bucket.")]
     }
 }

@@ -12,7 +12,10 @@ struct ProviderBooks {
             "Refund the charge at Stripe: no order belongs to it, unless another shop uses this account."),
         CrossCheck.Kind(
             "stripe.refund", "Payments and Stripe have the same refunds of a charge.",
-            "Compare with Stripe's page. If it was refunded there, set the order's refundedTotal with the master key."),
+            """
+            Compare with Stripe's page. If it was refunded there, set the order's refundedTotal with the master key. \
+            If a refund failed there, have Stripe send its event refund.failed again.
+            """),
     ]
 
     /// The charges that began from here to `until` (milliseconds) were compared.

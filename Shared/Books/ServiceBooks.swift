@@ -15,10 +15,15 @@ package struct ServiceBooks {
     private let tables: BookTables
     /// The folder of catalog's files; nil in other services.
     private let files: String?
+    private let countsRows: Bool
     private let read: Reading
 
-    package init(isPostgreSQL: Bool, now: Int64, files: String?, read: @escaping Reading) throws {
+    /// - Parameter countsRows: whether the report tells how many rows were checked.
+    package init(
+        isPostgreSQL: Bool, now: Int64, files: String?, countsRows: Bool = true, read: @escaping Reading
+    ) throws {
         self.files = files
+        self.countsRows = countsRows
         self.read = read
         let classes = try read("SELECT id, name FROM classes", ["id", "name"], nil, 0)
         let named = classes.compactMap { row -> (String, String)? in
@@ -41,6 +46,7 @@ package struct ServiceBooks {
             if list == .filesOnDisk {
                 return ["rows": .array(filesOnDisk(after: after).map { ["key": .string($0)] })]
             }
+            if list == .objectsInBucket { return try objectsInBucket() }
             let rows = try read(list.sql, list.columns, after, Int64(Self.pageRows))
             return ["rows": .array(rows.map { .object($0.mapValues(\.json)) })]
         }
@@ -50,7 +56,7 @@ package struct ServiceBooks {
 
     private func answer(_ check: BookCheck) throws -> JSON {
         do {
-            let counted = try read(check.counts.sql(tables), ["rows"], nil, 0).first?["rows"]
+            let counted = try countsRows ? read(check.counts.sql(tables), ["rows"], nil, 0).first?["rows"] : nil
             let sql = """
                 SELECT f.name AS name, f.found AS found FROM (\(try check.finds(tables))) AS f
                 ORDER BY f.name LIMIT \(Self.foundMax)
@@ -60,6 +66,16 @@ package struct ServiceBooks {
         } catch is BookTables.MissingClass {
             return ["rows": 0, "found": []]
         }
+    }
+
+    /// Only the running catalog lists its bucket.
+    private func objectsInBucket() throws -> JSON {
+        let sql = "SELECT count(*) AS rows FROM files f WHERE f.inBucket = 1"
+        guard case .int(let count)? = try read(sql, ["rows"], nil, 0).first?["rows"], count > 0 else {
+            return ["rows": []]
+        }
+        throw ParseError(
+            .validationError, "It should have \(count) files. scripts/verify without --backup lists it.")
     }
 
     /// The names of the next files, in order: `<first two characters>/<name>`.

@@ -111,6 +111,8 @@ package enum KeyedAnswers {
 
     /// Removes answers that are over; true when more may remain.
     package static func removeExpired(in transaction: StoreTransaction) throws -> Bool {
+        let ofTheFuture = try transaction.removeOfTheFuture(
+            from: "keyedAnswers", before: oldest(in: transaction), rowsMax: pruneRowsMax)
         // Ids increase with time. Rows of a clock that was wrong once must not hide the others.
         let removed = try transaction.execute(
             """
@@ -120,11 +122,11 @@ package enum KeyedAnswers {
             [
                 .int(transaction.now.milliseconds), .int(Int64(pruneRowsMax)), .int(oldest(in: transaction)),
             ])
-        return removed == pruneRowsMax
+        return max(removed, ofTheFuture) == pruneRowsMax
     }
 
     private static func find(_ key: String, in transaction: StoreTransaction) throws -> SQLRow? {
-        // A row of the future stays: a clock that is set back must not repeat a payment.
+        // A row of the future stays until `removeExpired`: a clock that is set back must not repeat a payment.
         try transaction.execute(
             "DELETE FROM keyedAnswers WHERE key = ? AND keptSince <= ?", [.text(key), .int(oldest(in: transaction))])
         return try transaction.rows(

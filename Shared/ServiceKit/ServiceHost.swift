@@ -241,10 +241,11 @@ public final class ServiceHost: Sendable {
     }
 
     /// Starts the work of a process in a simulation, which has no lanes.
-    package func startInSimulation() {
+    /// - Parameter idle: the names of background works that would find nothing to do.
+    package func startInSimulation(without idle: Set<String>) {
         whenWriting(outbox.work)
         background.add(parking)
-        background.start()
+        background.start(without: idle)
         started()
     }
 

@@ -13,11 +13,15 @@ extension Migrations {
             Migration(5, "stagedRows", MoveStage.tables),
             Migration(6, "outboxTrace", outboxTrace),
             Migration(7, "clientReplies", clientReplies),
+            Migration(8, "parkedTrace", parkedTrace),
         ])
 }
 
 /// The `traceparent` of the request that wrote each message.
 private let outboxTrace = ["ALTER TABLE outbox ADD COLUMN trace TEXT"]
+
+/// The same of each parked message.
+private let parkedTrace = ["ALTER TABLE parkedMessages ADD COLUMN trace TEXT"]
 
 /// Replies to clients' writes with an `Idempotency-Key` (`KeyedReplies`).
 private let clientReplies = [

@@ -104,6 +104,14 @@ import Testing
         #expect(try await sums().first == 2)
     }
 
+    @Test func aRefundThatFailsLaterIsTakenBack() async throws {
+        try await add("a", refunded: 200)
+        try await refund("a", -200, at: day + 5)
+        let kept = "SELECT orderId, minorUnits FROM refunds ORDER BY minorUnits"
+        #expect(try await rows(kept) == [["a", -200], ["a", 200]])
+        #expect(try await sums().suffix(2) == [0, 0])
+    }
+
     /// The database adds up the same sums as the log did sale by sale.
     @Test(arguments: ["UTC", "Asia/Kathmandu", "Asia/Kolkata", "Europe/Berlin"])
     func theSumsByHourAreThoseOfEachSale(_ name: String) async throws {
@@ -125,6 +133,11 @@ import Testing
                     $0.refundedMinorUnits = index % 9
                 }
                 try SalesLog.add(change, zone: zone, in: transaction)
+                guard index % 9 == 3 else { continue }
+                var failure = change
+                (failure.status, failure.refundedMinorUnits) = (OrderStatus.made.event, -change.refundedMinorUnits)
+                failure.changedAt += 7_200_000
+                try SalesLog.add(failure, zone: zone, in: transaction)
             }
         }
         func hours() async throws -> [[SQLValue]] {

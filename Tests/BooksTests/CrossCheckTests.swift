@@ -128,6 +128,8 @@ import Testing
         (["paidOrders": [order("o", ["paid": 2])]], ["order.once o"]),
         (["filesOnDisk": []], ["file.content f"]),
         (["filesOnDisk": [["key": "e"], ["key": "f"]]], ["file.row e"]),
+        (["bucketRows": [["key": "b", "file": 1]]], ["object.content b"]),
+        (["objectsInBucket": [["key": "b"]]], ["object.row b"]),
     ]
 
     @Test(arguments: differences)
@@ -152,6 +154,9 @@ import Testing
             "charges": [charge("a"), charge("b")],
         ],
         ["paidOrders": [order("o", ["waits": 1])], "sales": []],
+        // An object that is to be deleted, or that the bucket does not have yet.
+        ["bucketRows": [["key": "b", "file": 0]], "objectsInBucket": [["key": "b"]]],
+        ["bucketRows": [["key": "b", "file": 0], ["key": "f", "file": 1]], "objectsInBucket": [["key": "f"]]],
     ]
 
     @Test(arguments: underWay)

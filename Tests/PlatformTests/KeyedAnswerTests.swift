@@ -90,10 +90,11 @@ import Testing
         #expect(try await end("b", [2]) == .run)
     }
 
-    /// A clock that was in 2099 for a while.
-    @Test func answersOfTheFutureDoNotKeepOldOnes() async throws {
+    /// A clock that was in 2099 for a while. The last answers are of the time after it.
+    @Test func answersOfTheFutureGoWithLaterOnes() async throws {
+        let now = Timestamp.now.milliseconds
         try await sandbox.store.write { transaction in
-            for (count, keptSince) in [(600, 4_070_908_800_000), (1, 0)] {
+            for (count, keptSince) in [(1, 0), (600, 4_070_908_800_000), (1000, now)] {
                 try transaction.execute(
                     """
                     WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < \(count))
@@ -102,8 +103,21 @@ import Testing
                     """)
             }
         }
-        #expect(try await sandbox.store.write { try KeyedAnswers.removeExpired(in: $0) } == false)
-        #expect(try await sandbox.count("SELECT count(*) FROM keyedAnswers") == 600)
+        #expect(try await removeExpired() == false)
+        #expect(try await sandbox.count("SELECT count(*) FROM keyedAnswers") == 1600)
+        try await sandbox.store.write { transaction in
+            _ = try transaction.execute("UPDATE keyedAnswers SET keptSince = 0 WHERE keptSince = \(now)")
+        }
+        for left in [Int64(600), 0] {
+            try await removeExpired()
+            #expect(try await sandbox.count("SELECT count(*) FROM keyedAnswers") == left)
+        }
+    }
+
+    /// - Returns: whether there may be more.
+    @discardableResult
+    private func removeExpired() async throws -> Bool {
+        try await sandbox.store.write { try KeyedAnswers.removeExpired(in: $0) }
     }
 
     /// The clock may be set back for a while.

@@ -19,9 +19,14 @@ final class Bench: BookSource, @unchecked Sendable {
     }
 
     static let logger = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
-    /// The stock of each product at the start; together the bags want more of the first one.
-    static let stock: [Int64] = [4, 10]
+    /// The stock of each product at the start; the bags of customers 0 and 1 together want more of the first one.
+    static let stock: [Int64] = [3, 10]
     private static let shoppers = 3
+    /// Background work that finds nothing in any seed: backfills, contacts and deletions of customers, keys older than a
+    /// day, waits after the clock was set back. A parked message fails the seed, so none may return.
+    static let idleWorks: Set<String> = [
+        "customers", "customers.contacts", "orders.entries", "checkouts.keys", "waits", "outbox.parked",
+    ]
 
     let services = ["catalog", "payments", "mail", "bag"]
     let databases: [String: MemoryDatabase]
@@ -48,17 +53,31 @@ final class Bench: BookSource, @unchecked Sendable {
         databases = try plans.mapValues { _ in try MemoryDatabase() }
         let settings = Settings([
             "SATCHEL_DATA": "/nowhere", "SATCHEL_BUS": "ipc:///nowhere", "SATCHEL_QUOTAS": "off",
-            "SATCHEL_PAYMENT_UNDECIDED_SECONDS": "20",
+            "SATCHEL_READ_CACHE": "off", "SATCHEL_PAYMENT_UNDECIDED_SECONDS": "20",
         ])
         configurations = try plans.mapValues { try ServiceConfiguration(service: $0.name, settings: settings) }
         guard let sender = MailAddress("shop@shop.example", name: "Shop") else { throw ParseError.internalError }
-        composer = MailComposer(sender: sender, shopName: "Shop", templates: try MailTemplates())
+        composer = MailComposer(sender: sender, shopName: "Shop", templates: try Self.shortTemplates())
         remote = try Remote(self)
         try fill()
         for (service, database) in databases {
             try database.keep()
             books[service] = try Self.books(database)
         }
+    }
+
+    /// Templates of one line: nobody reads these mails.
+    private static func shortTemplates() throws -> MailTemplates {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("satchel-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for (name, kind) in MailTemplates.kinds where name.hasPrefix("order-") {
+            for part in ["subject", "text", "html"] {
+                try Data(kind.requiredTag.utf8).write(
+                    to: folder.appendingPathComponent("\(name).\(part).mustache"))
+            }
+        }
+        return try MailTemplates(replacements: folder.path)
     }
 
     func configuration(of service: String) throws -> ServiceConfiguration {
@@ -139,7 +158,8 @@ final class Bench: BookSource, @unchecked Sendable {
     static let checkedAt = Timestamp(milliseconds: Int64(VirtualThread.startSeconds) * 1000 + 40 * 86_400_000)
 
     private static func books(_ database: MemoryDatabase) throws -> ServiceBooks {
-        try ServiceBooks(isPostgreSQL: false, now: checkedAt.milliseconds, files: nil) { sql, columns, after, limit in
+        try ServiceBooks(isPostgreSQL: false, now: checkedAt.milliseconds, files: nil, countsRows: false) {
+            sql, columns, after, limit in
             try database.rows(sql, after.map { [.text($0), .int(limit)] } ?? []).map { row in
                 var values: [String: BookValue] = [:]
                 for column in columns {

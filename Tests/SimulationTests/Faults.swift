@@ -17,6 +17,8 @@ enum Fault: String, CaseIterable, Sendable {
     case refundRefused
     case webhookLate, webhookDoubled
     case mailRefused, mailReplyLost
+    /// The customer's bank does not take a refund that the provider had accepted.
+    case refundFailsLater
 }
 
 /// A bug that is planted outside of the services, to prove that the simulation finds such bugs.

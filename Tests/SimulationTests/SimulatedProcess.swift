@@ -46,7 +46,7 @@ final class SimulatedProcess: MemoryStage, @unchecked Sendable {
         let routes = try ServiceRoutes(host: host) { try build($0, &$1) }
         handler = RouteHandler(routes: routes, reader: try store.makeReader(), load: RunningRequests())
         self.host = host
-        host.startInSimulation()
+        host.startInSimulation(without: world.bench.bags.isEmpty ? [] : Bench.idleWorks)
     }
 
     private func build(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {

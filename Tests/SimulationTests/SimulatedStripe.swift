@@ -21,7 +21,9 @@ final class SimulatedStripe: @unchecked Sendable {
         var refunds: [JSON] = []
 
         var secret: String { "\(id)_secret_bank" }
-        var refunded: Int64 { refunds.reduce(0) { $0 + ($1["amount"]?.intValue ?? 0) } }
+        var refunded: Int64 {
+            refunds.filter { $0["status"] == "succeeded" }.reduce(0) { $0 + ($1["amount"]?.intValue ?? 0) }
+        }
         var left: Int64 { status == "succeeded" ? amount - refunded : 0 }
 
         var json: JSON {
@@ -50,6 +52,8 @@ final class SimulatedStripe: @unchecked Sendable {
     /// The first answers by idempotency key.
     private var answers: [String: Answer] = [:]
     private var events = 0
+    /// The refunds that fail later, until the shop knows it.
+    private(set) var failing: Set<String> = []
 
     /// The money that Stripe has of each operation, less refunds.
     var taken: [(operation: String, amount: Int64)] { intents.map { ($0.operation, $0.left) } }
@@ -161,7 +165,24 @@ final class SimulatedStripe: @unchecked Sendable {
                 "id": .string("ch_\(place)"), "payment_intent": .string(intents[place].id),
                 "amount_refunded": .int(intents[place].refunded), "currency": .string(intents[place].currency),
             ])
+        // An operator would have to refund a charge without an order.
+        if !operation.contains(":undo"), world?.weather.strikes(.refundFailsLater) == true { failLater(made, place) }
         return (200, made)
+    }
+
+    private func failLater(_ refund: JSON, _ place: Int) {
+        guard let world, let id = refund["id"]?.stringValue else { return }
+        failing.insert(id)
+        world.thread.after(milliseconds: world.latency(10...20_000)) { [self] in
+            world.note("the bank does not take \(id)")
+            var failed = refund
+            failed["status"] = "failed"
+            failed["payment_intent"] = .string(intents[place].id)
+            failed["failure_reason"] = "expired_or_canceled_card"
+            intents[place].refunds = intents[place].refunds.map { $0["id"] == refund["id"] ? failed : $0 }
+            // Stripe tries for three days.
+            tell("refund.failed", failed, attempts: 1000) { [self] in _ = failing.remove(id) }
+        }
     }
 
     private func succeed(_ place: Int) {
@@ -190,7 +211,9 @@ final class SimulatedStripe: @unchecked Sendable {
     // MARK: Webhooks
 
     /// Sends an event until the shop takes it.
-    private func tell(_ type: String, _ object: JSON) {
+    private func tell(
+        _ type: String, _ object: JSON, attempts: Int = 5, taken: @escaping @Sendable () -> Void = {}
+    ) {
         guard let world else { return }
         events += 1
         let event: JSON = [
@@ -200,11 +223,14 @@ final class SimulatedStripe: @unchecked Sendable {
         let copies = world.weather.strikes(.webhookDoubled) ? 2 : 1
         for _ in 0..<copies {
             let isLate = world.weather.strikes(.webhookLate)
-            send(event.serialized, after: world.latency(isLate ? 1000...30_000 : 5...200), attempts: 5)
+            let delay = world.latency(isLate ? 1000...30_000 : 5...200)
+            send(event.serialized, after: delay, attempts: attempts, taken: taken)
         }
     }
 
-    private func send(_ event: [UInt8], after milliseconds: Double, attempts: Int) {
+    private func send(
+        _ event: [UInt8], after milliseconds: Double, attempts: Int, taken: @escaping @Sendable () -> Void
+    ) {
         guard let world, attempts > 0 else { return }
         world.thread.after(milliseconds: milliseconds) { [self] in
             let time = "\(Timestamp.now.milliseconds / 1000)"
@@ -216,7 +242,8 @@ final class SimulatedStripe: @unchecked Sendable {
             request.documents = [event]
             let message = BusMessage(envelope: request.envelope, body: request.body, documents: request.documents)
             world.carry(message, from: nil) { [self] result in
-                if case .failure = result { send(event, after: 3000, attempts: attempts - 1) }
+                guard case .failure = result else { return taken() }
+                send(event, after: 3000, attempts: attempts - 1, taken: taken)
             }
         }
     }

@@ -28,6 +28,8 @@ final class World: @unchecked Sendable {
     let seed: UInt64
     let hasTwoBags: Bool
     let paysByStripe: Bool
+    /// The customers leave with the first receipt or refusal, so that the history is about one checkout.
+    let isBrief: Bool
     let stripe = SimulatedStripe()
     private(set) var history: [String] = []
     private let keepsHistory: Bool
@@ -56,6 +58,7 @@ final class World: @unchecked Sendable {
         var random = SplitMix64(seed ^ 0x776F_726C_64)
         hasTwoBags = random.chance(25)
         paysByStripe = random.chance(50)
+        isBrief = random.chance(50)
         self.random = random
         weather = Weather(seed: seed, allowed: options.allowed) { [unowned thread] in thread.elapsed / 1_000_000 }
         bench.remote?.thread = thread

@@ -157,5 +157,9 @@ import Testing
         let wrong = await #expect(throws: Command.Failed.self) { try await suite.script("verify", "--backup", copy) }
         #expect(wrong?.description.contains("ended with 1") == true)
         #expect(wrong?.description.contains("What to do:") == true)
+        try FileManager.default.removeItem(atPath: "\(copy)/bag.sqlite")
+        let none = await #expect(throws: Command.Failed.self) { try await suite.script("verify", "--backup", copy) }
+        #expect(none?.description.contains("ended with 2") == true)
+        #expect(none?.description.contains("Restore a backup of PostgreSQL") == true)
     }
 }

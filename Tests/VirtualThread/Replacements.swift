@@ -18,6 +18,7 @@ enum Replacements {
     static func begin(_ new: VirtualThread) {
         precondition(isHooked, "The Swift runtime has no hook for tasks.")
         Original.hashing?.storeBytes(of: true, toByteOffset: 16, as: Bool.self)
+        for hook in Original.throwHooks { hook.storeBytes(of: 0, as: UInt.self) }
         virtual = new
         thread.store(UInt(pthread_self()), ordering: .relaxed)
     }
@@ -60,6 +61,11 @@ private enum Original {
     /// Two seeds of eight bytes, and whether every table uses them without its address. It is set once and stays: it
     /// only concerns tables made later.
     nonisolated(unsafe) static let hashing = dlsym(nil, "_swift_stdlib_Hashing_parameters")
+    /// Swift Testing keeps the stack of each thrown error by these hooks: each cancelled sleep would cost a walk of its
+    /// stack. Without them only the stacks of errors that fail a test are missing.
+    nonisolated(unsafe) static let throwHooks = ["_swift_willThrow", "_swift_willThrowTypedImpl"].compactMap {
+        dlsym(nil, $0)
+    }
 
     /// The next definition after the executable's own (RTLD_NEXT).
     private static func function<Function>(_ name: String, _ type: Function.Type) -> Function {

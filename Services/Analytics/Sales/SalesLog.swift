@@ -60,22 +60,23 @@ package enum SalesLog {
     }
 
     private static func sums(ofRefund minorUnits: Int64, status: Int32) -> [Int64] {
-        [0, 0, 0, OrderStatus(event: status) == .cancelled ? 1 : 0, minorUnits > 0 ? 1 : 0, minorUnits]
+        [0, 0, 0, OrderStatus(event: status) == .cancelled ? 1 : 0, minorUnits.signum(), minorUnits]
     }
 
     /// Stores a cancellation or a refund without counting it. Idempotent by order, status and time. The refunds of an
-    /// order never exceed its total.
+    /// order never exceed its total. A refund that failed later has a negative amount.
     /// - Returns: nil when it is known, or another change.
     static func insert(
         _ change: OrderChanged, in transaction: StoreTransaction
     ) throws -> (minorUnits: Int64, currency: String)? {
         let status = OrderStatus(event: change.status)
-        guard status?.isGivenUp == true || change.refundedMinorUnits > 0 else { return nil }
+        guard status?.isGivenUp == true || change.refundedMinorUnits != 0 else { return nil }
         let sale = try transaction.rows(
             "SELECT totalMinorUnits, currency FROM sales WHERE orderId = ?", [.text(change.orderID)]
         ).first
-        var minorUnits = amount(change.refundedMinorUnits)
-        if let sale {
+        let isFailure = change.refundedMinorUnits < 0
+        var minorUnits = isFailure ? -amount(0 &- change.refundedMinorUnits) : amount(change.refundedMinorUnits)
+        if let sale, !isFailure {
             let before = try transaction.rows(
                 "SELECT coalesce(sum(minorUnits), 0) AS total FROM refunds WHERE orderId = ?", [.text(change.orderID)]
             ).first?.int("total")
@@ -123,7 +124,8 @@ package enum SalesLog {
         let refunds = try transaction.rows(
             """
             SELECT currency, changedAt / \(quarterOfAnHour) AS quarter, status, count(*) AS count,
-            sum(CASE WHEN minorUnits > 0 THEN 1 ELSE 0 END) AS refunds, sum(minorUnits) AS total
+            sum(CASE WHEN minorUnits > 0 THEN 1 WHEN minorUnits < 0 THEN -1 ELSE 0 END) AS refunds,
+            sum(minorUnits) AS total
             FROM refunds GROUP BY currency, changedAt / \(quarterOfAnHour), status
             """, [])
         for row in refunds {

@@ -77,11 +77,17 @@ extension OrderLedger {
         }
         let refused = try Refund(row)
         let order = try OrderRecord(refused.orderId, in: transaction)
-        let step: OrderLifecycle.Step = refused.purpose == .cancel ? .cancel : .refund(refused.amount)
-        guard case .refund(let amount, let status) = try order.lifecycle.decide(step) else {
+        // Then its goods are in stock again, and an order that it cancelled is cancelled.
+        let failedLater = try RefundLedger.failedLater(row)
+        let step: OrderLifecycle.Step =
+            refused.purpose == .cancel && !failedLater ? .cancel : .refund(refused.amount)
+        var lifecycle = order.lifecycle
+        if failedLater, lifecycle.status == .cancelled { lifecycle.status = .made }
+        guard case .refund(let amount, let status) = try lifecycle.decide(step) else {
             throw ParseError(.validationError, "Nothing is left to refund, or a refund of the order is pending.")
         }
-        var request = StepRequest(step, by: nil, reason: try row.text("reason"), restock: try row.int("restock") == 1)
+        let restock = try !failedLater && row.int("restock") == 1
+        var request = StepRequest(step, by: nil, reason: try row.text("reason"), restock: restock)
         request.lines = try RefundLines(stored: row["lines"].textValue)
         request.madeBy = try row["madeBy"].textValue
         return try begin(request, order, order.lifecycle, amount, status, in: transaction)

@@ -159,6 +159,71 @@ package struct RefundLedger: Sendable {
         }
     }
 
+    /// Whether a refund that failed had been done before.
+    static func failedLater(_ row: SQLRow) throws -> Bool {
+        try row.text("state") == "failed" && row["providerId"].textValue != nil
+    }
+
+    /// A refund that was done failed later at the customer's bank: its money is the shop's again, and the refund is
+    /// parked. Its goods stay in stock, and an order that it cancelled stays cancelled.
+    /// - Throws: `.serviceUnavailable` (2) while the refund is pending: its result would replace this one.
+    package func failLater(_ id: String, _ problem: String, in transaction: StoreTransaction) throws {
+        guard let row = try transaction.rows("SELECT * FROM refunds WHERE id = ?", [.text(id)]).first else { return }
+        switch try row.text("state") {
+        case "done": break
+        case "pending": throw ParseError(.serviceUnavailable, "The refund is pending.")
+        default: return
+        }
+        let refund = try Refund(row)
+        try transaction.execute(
+            """
+            UPDATE refunds SET state = 'failed', problemCode = ?, problem = ?, changedAt = ?, isParked = 1
+            WHERE id = ?
+            """,
+            [
+                .int(Int64(ParseError.Code.scriptFailed.rawValue)), .text(problem), .int(transaction.now.milliseconds),
+                .text(id),
+            ])
+        guard let (before, order) = try Self.takeBack(refund, in: transaction) else { return }
+        try CustomerTotals(currency: currency.code).orderChanged(from: before, to: order.document, in: transaction)
+        try OrderEntries.orderChanged(from: before, to: order.document, in: transaction)
+        let changed = try OrderChanged.with {
+            $0.orderID = order.objectId
+            $0.orderNumber = order.orderNo
+            $0.userID = order.customerId
+            $0.status = OrderStatus.made.event
+            $0.refundedMinorUnits = -refund.amount
+            $0.currency = try order.priced(in: transaction, currency: currency).currency
+            $0.changedAt = transaction.now.milliseconds
+        }
+        try outbox.add(
+            NotificationCalls(to: "analytics").orderChanged, changed,
+            key: "order:\(order.objectId):\(id):failed:analytics", in: transaction)
+    }
+
+    /// Writes the order's state without a refund that failed later; nil when the order no longer exists.
+    private static func takeBack(
+        _ refund: Refund, in transaction: StoreTransaction
+    ) throws -> (before: JSON, after: OrderRecord)? {
+        guard let present = try transaction.documentIfFound("Order", refund.orderId, caller: .master) else {
+            return nil
+        }
+        let record = try OrderRecord(document: present, in: transaction)
+        let shown = present["refundedTotal"]?.intValue ?? 0
+        let total = max(0, shown.subtractingReportingOverflow(refund.amount).partialValue)
+        let returned = record.payment == nil ? record.lifecycle.refundedAmount : total
+        let removed: JSON = ["__op": "Delete"]
+        var dimensions = OrderDimensions(order: present) ?? OrderDimensions()
+        dimensions.payment =
+            total == 0 ? .paid : returned < record.lifecycle.charged ? .partiallyRefunded : .refunded
+        var fields = dimensions.fields
+        fields["refundedTotal"] = total == 0 ? removed : .int(total)
+        if total == 0 { fields["refundedAt"] = removed }
+        if record.lifecycle.pendingRefund == nil { fields["refundState"] = "failed" }
+        let updated = try transaction.update("Order", refund.orderId, .object(fields), caller: .master)
+        return (updated.before, try OrderRecord(document: updated.document, in: transaction))
+    }
+
     private static func storeResult(
         _ refund: Refund, _ state: String, providerId: SQLValue = .null, problem: ParseError? = nil,
         in transaction: StoreTransaction

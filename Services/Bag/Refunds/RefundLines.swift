@@ -73,7 +73,8 @@ package struct RefundLines: Sendable, Equatable {
     }
 }
 
-/// The pieces that the pending and done refunds of an order claim.
+/// The pieces that the pending and done refunds of an order claim. What a refund that failed later returned to stock
+/// stays there.
 struct ClaimedPieces {
     /// Pieces that these refunds name, by line.
     private(set) var claimed: [String: Int] = [:]
@@ -83,9 +84,10 @@ struct ClaimedPieces {
     /// - Parameter id: a refund that is left out.
     init(of orderId: String, except id: String? = nil, in store: ObjectReader) throws {
         for row in try RefundLedger.rows(of: orderId, in: store) {
-            guard try row.text("state") != "failed", try row.text("id") != id else { continue }
+            let hasFailed = try row.text("state") == "failed"
+            guard try !hasFailed || RefundLedger.failedLater(row), try row.text("id") != id else { continue }
             let lines = try RefundLines(stored: row["lines"].textValue)
-            claimed.merge(lines.pieces, uniquingKeysWith: +)
+            if !hasFailed { claimed.merge(lines.pieces, uniquingKeysWith: +) }
             guard try row.int("restock") == 1 else { continue }
             if lines.isEmpty { restocked = nil } else { restocked?.merge(lines.pieces, uniquingKeysWith: +) }
         }

@@ -49,7 +49,7 @@ package enum TemplateKind: Sendable {
     }
 
     /// The Mustache tag that renders `requiredText`, for error texts.
-    var requiredTag: String {
+    package var requiredTag: String {
         switch self {
         case .link: "{{link}}"
         case .order: "{{orderNo}}"

@@ -4,7 +4,7 @@ import ParseProtocol
 import ProcessKit
 import ServiceKit
 
-/// The outcome of a refund. It never changes once it is stored.
+/// The outcome of a refund. Only a refund that succeeded may change, to refused.
 package enum RefundOutcome: Sendable, Hashable {
     case succeeded(ProviderRefund, amountMinorUnits: Int64)
     case refused(ProviderFailure)
@@ -84,6 +84,38 @@ package enum RefundLedger {
         guard let row = try row(operationId, in: transaction), case .answer(let stored) = try step(row, in: transaction)
         else { throw ParseError.internalError }
         return stored
+    }
+
+    /// The provider reports that a refund gave nothing back, perhaps after it had accepted it: the money is the shop's
+    /// again.
+    static func fail(
+        _ event: PaymentEvent, _ outbox: Outbox, in transaction: StoreTransaction
+    ) throws -> PaymentEvents.Effect {
+        let id = event.operationId
+        guard let row = try row(id, in: transaction), try row.int("amount") == event.amount else { return .elsewhere }
+        let failure = ProviderFailure(refund: event.status, reason: event.failureReason)
+        switch try row.text("state") {
+        case "created":
+            // Stripe repeats its first answer under the key, from before the failure.
+            _ = try decide(id, .failure(failure), in: transaction)
+            return .decided
+        case "succeeded":
+            guard try row.text("refundId") == event.objectId else { return .elsewhere }
+        default: return .known
+        }
+        let hasOrder = !id.contains(ChargeUndo.suffix)
+        try transaction.execute(
+            "UPDATE refunds SET state = 'refused', failure = ?, changedAt = ?, isParked = ? WHERE operationId = ?",
+            [.text(failure.stored), .int(transaction.now.milliseconds), .int(hasOrder ? 0 : 1), .text(id)])
+        transaction.afterCommit { Metric.payments.count(("kind", "refunds"), ("outcome", "refused")) }
+        if hasOrder {
+            let message = RefundFailed.with {
+                $0.operationID = id
+                $0.problem = failure.message
+            }
+            try outbox.add(BagCalls.refundFailed, message, key: "refund:\(id):failed", in: transaction)
+        }
+        return .refundFailed
     }
 
     private static let backoff = Backoff(first: .seconds(2), longest: .seconds(600))

@@ -1,5 +1,6 @@
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 
 /// The received events, each stored once.
 package enum PaymentEvents {
@@ -16,15 +17,19 @@ package enum PaymentEvents {
         /// A refund that was not made here, for example in Stripe's dashboard.
         case elsewhere
         case dispute
+        /// A refund that had succeeded counts as refused.
+        case refundFailed
     }
 
     /// Stores an event and its effect in one transaction. Nil for an event that was already received.
-    static func add(_ event: PaymentEvent, in transaction: StoreTransaction) throws -> Effect? {
+    static func add(
+        _ event: PaymentEvent, _ outbox: Outbox, in transaction: StoreTransaction
+    ) throws -> Effect? {
         guard try transaction.rows("SELECT 1 FROM paymentEvents WHERE eventId = ?", [.text(event.id)]).isEmpty else {
             return nil
         }
         let charge = try charge(of: event, in: transaction)
-        let effect = try effect(of: event, on: charge, in: transaction)
+        let effect = try effect(of: event, on: charge, outbox, in: transaction)
         _ = try transaction.execute(
             """
             INSERT INTO paymentEvents(eventId, type, objectId, operationId, amount, currency, effect, createdAt, \
@@ -48,11 +53,14 @@ package enum PaymentEvents {
                 return row
             }
         }
-        return try ChargeLedger.row(event.operationId, in: transaction)
+        // The metadata of a refund have its own operation id.
+        let refund = try RefundLedger.row(event.operationId, in: transaction)
+        return try ChargeLedger.row(
+            refund?.text("chargeOperationId") ?? event.operationId, in: transaction)
     }
 
     private static func effect(
-        of event: PaymentEvent, on charge: SQLRow?, in transaction: StoreTransaction
+        of event: PaymentEvent, on charge: SQLRow?, _ outbox: Outbox, in transaction: StoreTransaction
     ) throws -> Effect {
         guard let charge else { return event.kind == .disputed ? .dispute : .unknown }
         switch event.kind {
@@ -60,6 +68,9 @@ package enum PaymentEvents {
         case .refunded:
             let refunded = try RefundLedger.refunded(of: charge.text("operationId"), in: transaction)
             return event.amount > refunded ? .elsewhere : .known
+        case .refundFailed, .refundUpdated, .chargeRefundUpdated:
+            guard ProviderFailure.refundFailures.contains(event.status) else { return .known }
+            return try RefundLedger.fail(event, outbox, in: transaction)
         case .disputed: return .dispute
         case .failed, .canceled, nil: return .known
         }

@@ -108,6 +108,19 @@ extension ProviderCustomer {
 }
 
 extension ProviderFailure {
+    /// The states of a refund that gave nothing back, at once or later.
+    static let refundFailures: Set<String> = ["failed", "canceled"]
+
+    /// - Parameters:
+    ///   - status: one of `refundFailures`.
+    ///   - reason: Stripe's `failure_reason`; may be empty.
+    init(refund status: String, reason: String) {
+        let text = "The card's bank did not take the refund"
+        self.init(
+            type: "invalid_request_error", code: "refund_\(status)",
+            message: reason.isEmpty ? "\(text)." : "\(text): \(reason.prefix(100)).")
+    }
+
     /// Apps written for hosted Parse cannot show the bank's page, so a card that needs it is declined.
     static let authenticationRequired = ProviderFailure(
         type: "card_error", code: "authentication_required", declineCode: "authentication_required",

@@ -113,10 +113,8 @@ package struct StripeProvider: PaymentProvider {
         switch status {
         // Pending: Stripe has accepted it, and the bank is slow.
         case "succeeded", "pending": return ProviderRefund(id: id)
-        case "failed", "canceled":
-            throw ProviderFailure(
-                type: "invalid_request_error", code: "refund_\(status)",
-                message: "The card's bank did not take the refund.")
+        case _ where ProviderFailure.refundFailures.contains(status):
+            throw ProviderFailure(refund: status, reason: json["failure_reason"]?.stringValue ?? "")
         default: throw StripeTrouble(.state(status))
         }
     }

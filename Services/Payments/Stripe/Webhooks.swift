@@ -1,16 +1,19 @@
 import Logging
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 
 /// `payments.webhook.v1`: Stripe's webhook events. Accepted only with a valid signature, counted once by event id.
 package struct Webhooks: Sendable {
     private let store: ClassStore
+    private let outbox: Outbox
     private let secret: String?
     private let logger: Logger
 
     /// - Parameter secret: nil refuses every event.
-    package init(store: ClassStore, secret: String?, logger: Logger) {
+    package init(store: ClassStore, outbox: Outbox, secret: String?, logger: Logger) {
         self.store = store
+        self.outbox = outbox
         self.secret = secret
         self.logger = logger
     }
@@ -32,7 +35,7 @@ package struct Webhooks: Sendable {
             throw ParseError(.invalidJSON, "The webhook is not an event.")
         }
         guard event.kind != nil else { return }
-        let effect = try await store.write(for: share) { try PaymentEvents.add(event, in: $0) }
+        let effect = try await store.write(for: share) { [outbox] in try PaymentEvents.add(event, outbox, in: $0) }
         switch effect {
         case nil: break
         case .contradiction:
@@ -43,6 +46,10 @@ package struct Webhooks: Sendable {
             logger.error(
                 "An operator must check a payment.",
                 metadata: ["event.type": "\(event.type)", "stripe.object": "\(event.objectId)"])
+        case .refundFailed:
+            logger.error(
+                "A refund failed at the customer's bank. It is parked.",
+                metadata: ["refund.operation": "\(event.operationId)", "stripe.object": "\(event.objectId)"])
         case .decided, .known, .unknown:
             logger.info(
                 "A payment event was received.", metadata: ["event.type": "\(event.type)", "event.id": "\(event.id)"])
@@ -58,6 +65,10 @@ package struct PaymentEvent: Sendable {
         case canceled = "payment_intent.canceled"
         case refunded = "charge.refunded"
         case disputed = "charge.dispute.created"
+        case refundFailed = "refund.failed"
+        case refundUpdated = "refund.updated"
+        /// Sent to endpoints with an API version before 2024-10-28.
+        case chargeRefundUpdated = "charge.refund.updated"
     }
 
     let id: String
@@ -71,6 +82,10 @@ package struct PaymentEvent: Sendable {
     /// The charged, refunded so far, or disputed amount, in minor units.
     let amount: Int64
     let currency: String
+    /// A refund's state, such as `failed`.
+    let status: String
+    /// Why a refund failed, such as `expired_or_canceled_card`; else empty.
+    let failureReason: String
 
     /// Nil for a type that is ignored.
     var kind: Kind? { Kind(rawValue: type) }
@@ -91,6 +106,8 @@ package struct PaymentEvent: Sendable {
         chargeIds = [objectId, text("payment_intent"), text("charge")].filter { !$0.isEmpty }
         operationId = String((object["metadata"]?["operation_id"]?.stringValue ?? "").prefix(Self.idBytes.upperBound))
         currency = text("currency")
+        status = text("status")
+        failureReason = text("failure_reason")
         let told = (object[Kind(rawValue: type) == .refunded ? "amount_refunded" : "amount"]?.intValue) ?? 0
         amount = StripeAmount.minorUnits(told, currency: currency)
     }

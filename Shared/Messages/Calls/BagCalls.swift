@@ -13,5 +13,8 @@ public enum BagCalls {
     /// Name, e-mail address or phone number of an account changed. Sender: users' outbox.
     public static let userChanged = Call<UserChanged, Accepted>("bag.userChanged.v1")
 
-    static let all: [any DeclaredCall] = [merge, beginDeletion, productDeleted, userChanged]
+    /// A refund that had succeeded failed later at the customer's bank. Sender: payments' outbox.
+    public static let refundFailed = Call<RefundFailed, Accepted>("bag.refundFailed.v1")
+
+    static let all: [any DeclaredCall] = [merge, beginDeletion, productDeleted, userChanged, refundFailed]
 }

@@ -105,7 +105,7 @@ public nonisolated struct OrderChanged: Sendable {
   /// The order's new status: 2 shipped, 3 delivered, -1 cancelled, -2 refunded (`OrderStatus` in Shared/ParseProtocol).
   public var status: Int32 = 0
 
-  /// The amount refunded to the customer; 0 for none.
+  /// The amount refunded to the customer; 0 for none. Negative, with status 1, after a refund failed at the bank.
   public var refundedMinorUnits: Int64 = 0
 
   public var currency: String = String()

@@ -80,7 +80,7 @@ final class InlineStore: @unchecked Sendable {
         transaction.begin()
         do {
             try transaction.nested {
-                try job.perform(in: transaction, isCarefully: true)
+                try job.run(in: transaction)
                 try stage.commits()
             }
             let actions = transaction.takeCommitActions()

@@ -77,7 +77,8 @@ extension WriterThread {
             }
         }
 
-        private func run(in transaction: StoreTransaction) throws {
+        /// Runs the job without a savepoint.
+        func run(in transaction: StoreTransaction) throws {
             transaction.isRepeated = runs > 0
             runs += 1
             defer { transaction.isRepeated = false }

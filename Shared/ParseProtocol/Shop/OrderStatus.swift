@@ -48,7 +48,16 @@ package enum OrderStatus: Int64, Sendable, CaseIterable {
     package static let ofMadeOrders = allCases.filter { $0 != .open }
 
     /// The value of `orderState`; nil for the bag, which has none.
-    package var state: String? { self == .open ? nil : "\(self)" }
+    package var state: String? {
+        switch self {
+        case .open: nil
+        case .made: "made"
+        case .shipped: "shipped"
+        case .delivered: "delivered"
+        case .cancelled: "cancelled"
+        case .refunded: "refunded"
+        }
+    }
 
     /// The value in `OrderChanged`.
     package var event: Int32 { Int32(clamping: rawValue) }

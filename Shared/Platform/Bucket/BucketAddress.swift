@@ -7,6 +7,10 @@ package struct BucketAddress: Sendable, Equatable {
     package let host: String
     /// Whether the connection is encrypted (https).
     package let isEncrypted: Bool
+    /// Begins the key of each object.
+    let prefix: String
+    /// The encoded path of the bucket.
+    let bucketPath: String
     private let origin: String
     /// The path prefix of every object key, ending in a slash.
     private let folder: String
@@ -48,6 +52,8 @@ package struct BucketAddress: Sendable, Equatable {
         isEncrypted = scheme == "https" || ["127.0.0.1", "localhost", "::1", "[::1]"].contains(name)
         origin = "\(scheme)://\(host)"
         folder = (isInHost ? "/" : "/\(bucket)/") + prefix
+        bucketPath = SignatureV4.encoded(isInHost ? "/" : "/\(bucket)", keepsSlashes: true)
+        self.prefix = prefix
     }
 
     /// The encoded path of an object.

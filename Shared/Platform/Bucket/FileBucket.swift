@@ -40,6 +40,9 @@ package final class FileBucket: Sendable {
     package static let uploadLimit = Duration.seconds(24)
     /// Maximum bytes of a short response, such as an error.
     private static let wordsMax = 1 << 16
+    private static let listAttempt = Duration.seconds(10)
+    /// A thousand keys of at most a kilobyte, and what the bucket says of each.
+    private static let listBytesMax = 4 << 20
     /// The object that the write probe creates; no file has this name.
     private static let probeName = "satchel-probe"
 
@@ -134,6 +137,37 @@ package final class FileBucket: Sendable {
         }
     }
 
+    /// The names of the next files that have an object, in the order of their bytes; none at the end. Other objects are
+    /// left out. A failure says nothing about the bucket's health: its key may not be allowed to list.
+    package func names(after name: String) async throws(BucketTrouble) -> [String] {
+        let prefix = configuration.address.prefix
+        var last = name
+        while true {
+            let answer = try await run(nil, within: .seconds(30), attempt: Self.listAttempt) { [self, last] in
+                listRequest(after: last)
+            }
+            guard let page = BucketListing(answer.body) else { throw .refused("no list") }
+            let keys = page.keys.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+            let names = keys.filter { FileNames.isStoredName($0) }
+            guard names.isEmpty, page.isTruncated, let next = keys.last, next != last else { return names }
+            last = next
+        }
+    }
+
+    private func listRequest(after name: String) -> OutboundRequest {
+        let address = configuration.address
+        var query = [(name: "list-type", value: "2")]
+        if !address.prefix.isEmpty { query.append((name: "prefix", value: address.prefix)) }
+        if !name.isEmpty { query.append((name: "start-after", value: address.prefix + name)) }
+        let signed = configuration.signature.headers(
+            for: .init("GET", host: address.host, path: address.bucketPath, query: query),
+            bodyHash: SignatureV4.emptyHash, at: .now)
+        let url = "\(address.url(address.bucketPath))?\(SignatureV4.canonical(query: query))"
+        var request = OutboundRequest(.get, url, headers: signed)
+        request.answerBytesMax = Self.listBytesMax
+        return request
+    }
+
     /// Writes an object of a few bytes, to test whether writing works.
     package func probe() async throws(BucketTrouble) {
         let body = Array("Satchel keeps files here.\n".utf8)
@@ -207,10 +241,13 @@ package final class FileBucket: Sendable {
     }
 
     /// Sends a request, with retries while they make sense. Each attempt is signed again with its own time.
+    /// - Parameter kind: nil for a request that leaves the bucket's health as it is.
     private func run(
-        _ kind: BucketHealth.Kind, within limit: Duration, attempt: Duration, _ make: () -> OutboundRequest
+        _ kind: BucketHealth.Kind?, within limit: Duration, attempt: Duration, _ make: () -> OutboundRequest
     ) async throws(BucketTrouble) -> OutboundResponse {
-        guard health.withLock({ $0.admits(at: ContinuousClock.now - start) }) else { throw .away("not asked for now") }
+        guard kind == nil || health.withLock({ $0.admits(at: ContinuousClock.now - start) }) else {
+            throw .away("not asked for now")
+        }
         let end = ContinuousClock.now + limit
         var retry = BucketRetry()
         while true {
@@ -220,7 +257,7 @@ package final class FileBucket: Sendable {
                 request.timeout = min(attempt, end - ContinuousClock.now)
                 let answer = try await send(request)
                 guard let found = BucketTrouble(status: answer.status, body: answer.body) else {
-                    note { $0.answered(kind) }
+                    if let kind { note { $0.answered(kind) } }
                     return answer
                 }
                 trouble = found
@@ -232,7 +269,7 @@ package final class FileBucket: Sendable {
             let step = retry.next(
                 after: trouble, left: end - ContinuousClock.now, chance: Double.random(in: 0...1))
             guard case .again(let pause) = step else {
-                note { $0.failed(kind, trouble, at: ContinuousClock.now - start) }
+                if let kind { note { $0.failed(kind, trouble, at: ContinuousClock.now - start) } }
                 throw trouble
             }
             try? await Task.sleep(for: pause)

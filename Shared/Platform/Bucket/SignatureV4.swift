@@ -124,7 +124,7 @@ package struct SignatureV4: Sendable {
     private static func trimmed(_ value: String) -> String { value.split(separator: " ").joined(separator: " ") }
 
     /// Sorted by encoded name, then by encoded value.
-    private static func canonical(query: [(name: String, value: String)]) -> String {
+    package static func canonical(query: [(name: String, value: String)]) -> String {
         query.map { (encoded($0.name), encoded($0.value)) }.sorted { $0 < $1 }.map { "\($0.0)=\($0.1)" }
             .joined(separator: "&")
     }

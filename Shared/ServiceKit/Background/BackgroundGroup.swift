@@ -23,12 +23,13 @@ public final class BackgroundGroup: Sendable {
     public func add(_ work: BackgroundWork) { state.withLock { $0.works.append(work) } }
 
     /// Starts the added work, once this process is the writer.
-    func start() {
+    /// - Parameter idle: the names of works that do not start.
+    func start(without idle: Set<String> = []) {
         let begun = state.withLock { state -> [BackgroundWork] in
             defer { state.works = [] }
             return state.works
         }
-        for work in begun { begin { await work.run() } }
+        for work in begun where !idle.contains(work.name) { begin { await work.run() } }
     }
 
     /// Starts a task that ends by itself, such as one delivery of many. The task is independent of the request that

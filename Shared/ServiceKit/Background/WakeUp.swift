@@ -35,10 +35,16 @@ public final class WakeUp: Sendable {
 
     /// Waits for a ring. Only one task waits at a time.
     func wait(atMost limit: Duration) async {
-        let wait = state.withLock { state -> Int in
+        let number = state.withLock { state -> Int? in
+            guard !state.isRung else {
+                state.isRung = false
+                return nil
+            }
             state.wait += 1
             return state.wait
         }
+        // A timer is a task: it costs more than a short round.
+        guard let wait = number else { return }
         let timer = Task {
             guard (try? await Task.sleep(for: limit)) != nil else { return }
             timeIsOver(wait)

@@ -88,6 +88,8 @@ public enum KeyedReplies {
         for (table, kept) in tables {
             removed = max(
                 removed,
+                try transaction.removeOfTheFuture(
+                    from: table, before: transaction.now.milliseconds - kept.milliseconds, rowsMax: pruneRowsMax),
                 try transaction.execute(
                     """
                     DELETE FROM \(table) WHERE id IN (SELECT id FROM \(table) WHERE keptSince <= ? ORDER BY id LIMIT ?)
@@ -130,6 +132,21 @@ public enum KeyedReplies {
         return BusReply(
             body: frames[1], documents: Array(frames.dropFirst(2)),
             forget: frames[0].isEmpty ? nil : try Forget(serializedBytes: frames[0]))
+    }
+}
+
+extension StoreTransaction {
+    /// Removes rows of a clock that was wrong once, which would else be kept until that year, when a later row is over.
+    /// They do not go earlier: a client may still repeat a write of that day.
+    /// - Parameter oldest: a row is over when its `keptSince` is not after it.
+    /// - Returns: the number of removed rows.
+    package func removeOfTheFuture(from table: String, before oldest: Int64, rowsMax: Int) throws -> Int {
+        try execute(
+            """
+            DELETE FROM \(table) WHERE keptSince > ?1 AND id IN (SELECT id FROM \(table) ORDER BY id LIMIT ?2)
+            AND id < (SELECT max(known.id) FROM (SELECT id, keptSince FROM \(table) WHERE keptSince <= ?1
+            ORDER BY id LIMIT ?2) AS known WHERE known.keptSince <= ?3)
+            """, [.int(now.milliseconds), .int(Int64(rowsMax)), .int(oldest)])
     }
 }
 

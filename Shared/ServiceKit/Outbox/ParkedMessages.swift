@@ -34,13 +34,16 @@ package final class ParkedMessages: Sendable {
 
     /// Moves a message from the outbox to the parked messages.
     func park(_ id: Int64, _ problem: String, in transaction: StoreTransaction) throws {
-        let rows = try transaction.rows("SELECT key, kind, body FROM outbox WHERE id = ?", [.int(id)])
+        let rows = try transaction.rows("SELECT key, kind, body, trace FROM outbox WHERE id = ?", [.int(id)])
         guard let row = rows.first else { return }
         _ = try transaction.execute(
             """
-            INSERT INTO parkedMessages(key, kind, body, problem, parkedAt) VALUES (?, ?, ?, ?, ?)
+            INSERT INTO parkedMessages(key, kind, body, problem, parkedAt, trace) VALUES (?, ?, ?, ?, ?, ?)
             ON CONFLICT(key) DO NOTHING
-            """, [row["key"], row["kind"], row["body"], .text(problem), .int(transaction.now.milliseconds)])
+            """,
+            [
+                row["key"], row["kind"], row["body"], .text(problem), .int(transaction.now.milliseconds), row["trace"],
+            ])
         _ = try transaction.execute("DELETE FROM outbox WHERE id = ?", [.int(id)])
         let kind = try row.text("kind")
         transaction.afterCommit { [self] in
@@ -90,12 +93,12 @@ package final class ParkedMessages: Sendable {
             // The next refusal parks it again. A message with an attempt travels alone.
             _ = try transaction.execute(
                 """
-                INSERT INTO outbox(key, kind, body, attempts, refusals, dueAt) VALUES (?, ?, ?, 1, ?, ?)
+                INSERT INTO outbox(key, kind, body, attempts, refusals, dueAt, trace) VALUES (?, ?, ?, 1, ?, ?, ?)
                 ON CONFLICT(key) DO NOTHING
                 """,
                 [
                     row["key"], row["kind"], row["body"], .int(Self.refusalsMax - 1),
-                    .int(transaction.now.milliseconds),
+                    .int(transaction.now.milliseconds), row["trace"],
                 ])
             let destination = try String(row.text("kind").prefix { $0 != "." })
             transaction.afterCommit { returned(destination) }
@@ -125,11 +128,11 @@ package final class ParkedMessages: Sendable {
     /// - Returns: whether there were any.
     private func returnSome(in transaction: StoreTransaction) throws -> Bool {
         let rows = try transaction.rows(
-            "SELECT id, key, kind, body FROM parkedMessages ORDER BY id LIMIT ?", [.int(Self.returnedAtOnce)])
+            "SELECT id, key, kind, body, trace FROM parkedMessages ORDER BY id LIMIT ?", [.int(Self.returnedAtOnce)])
         for row in rows {
             _ = try transaction.execute(
-                "INSERT INTO outbox(key, kind, body, dueAt) VALUES (?, ?, ?, ?) ON CONFLICT(key) DO NOTHING",
-                [row["key"], row["kind"], row["body"], .int(transaction.now.milliseconds)])
+                "INSERT INTO outbox(key, kind, body, dueAt, trace) VALUES (?, ?, ?, ?, ?) ON CONFLICT(key) DO NOTHING",
+                [row["key"], row["kind"], row["body"], .int(transaction.now.milliseconds), row["trace"]])
             _ = try transaction.execute("DELETE FROM parkedMessages WHERE id = ?", [row["id"]])
         }
         return !rows.isEmpty

@@ -9,14 +9,23 @@ extension ServiceRoutes {
     private static let booksTimeMax = Duration.seconds(290)
 
     /// Answers the questions of the checks of the books (`ServiceBooks`), each from one snapshot.
-    /// - Parameter provider: compares the service with an outside provider, which `{provider}` asks for.
-    package mutating func installBooks(provider: (@Sendable (_ question: JSON) async throws -> JSON)? = nil) {
+    /// - Parameters:
+    ///   - provider: compares the service with an outside provider, which `{provider}` asks for.
+    ///   - objects: the next names of catalog's files in a bucket, in the order of their bytes.
+    package mutating func installBooks(
+        provider: (@Sendable (_ question: JSON) async throws -> JSON)? = nil,
+        objects: (@Sendable (_ after: String) async throws -> [String])? = nil
+    ) {
         let store = host.store
         let files = host.plan.name == "catalog" ? host.configuration.dataDirectory + "/files" : nil
         task(framed: ObjectCalls(of: host.plan.name).books) { _, request in
             try request.requireMaster()
             let question = try request.document()
             if question["provider"] != nil, let provider { return try .result(await provider(question)) }
+            if let objects, question["list"]?.stringValue == BookList.objectsInBucket.name {
+                let names = try await objects(question["after"]?.stringValue ?? "")
+                return try .result(["rows": .array(names.map { ["key": .string($0)] })])
+            }
             let answer = try await store.readApart(within: Self.booksTimeMax) { reader in
                 try ServiceBooks(reader, files: files).answer(question)
             }

@@ -170,6 +170,58 @@ import Testing
         }
     }
 
+    /// `scripts/verify` lists the bucket of a running shop. Without the shop it reports the bucket as not checked.
+    @Test(.timeLimit(.minutes(10))) func theBooksCompareTheBucketWithTheFiles() async throws {
+        try await BucketPeer.with { bucket in
+            let settings = bucket.settings.merging(["SATCHEL_FILES_BUCKET_PREFIX": "shop/"]) { $1 }
+            try await Suite.with(settings: settings) { suite in
+                let client = ParseClient.master(suite)
+                var names: [String] = []
+                for name in ["a.txt", "b%20c.txt"] {
+                    let upload = try await client.upload(Self.text, as: name, type: "text/plain")
+                    try #require(upload.status == 201, "\(upload.text)")
+                    names.append(upload.json.text("name"))
+                }
+                // Objects of others.
+                try await bucket.put("shop/notes.txt", "x")
+                try await bucket.put("elsewhere/\(names[0])", "x")
+                try await eventually("the books are clean", within: .seconds(120)) {
+                    (try? await suite.script("verify")) != nil
+                }
+
+                let orphan = String(repeating: "ab", count: 16) + "_orphan.txt"
+                try await bucket.put("shop/\(orphan)", "x")
+                try await bucket.remove("shop/\(names[0])")
+                let wrong = try await Self.problem { try await suite.script("verify") }
+                for text in ["ended with 1", "\(names[0])  It is not in", "\(orphan)  It has no row."] {
+                    #expect(wrong.contains(text), "\(text): \(wrong)")
+                }
+
+                try await bucket.fail("403", method: "GET", times: 1_000_000)
+                let unseen = try await Self.problem { try await suite.script("verify") }
+                for text in ["ended with 2", "Not checked: the bucket of files.", "AccessDenied"] {
+                    #expect(unseen.contains(text), "\(text): \(unseen)")
+                }
+                #expect(try await client.get("/health")["services"]?["catalog"]?["status"] == "ok")
+                try await bucket.heal()
+                guard Suite.keepsFiles else { return }
+                let backup = NSTemporaryDirectory() + "backup-\(Names.random(10))"
+                defer { try? FileManager.default.removeItem(atPath: backup) }
+                _ = try await suite.script("backup", backup)
+                let kept = try await Self.problem { try await suite.script("verify", "--backup", backup) }
+                for text in ["ended with 2", "Not checked: the bucket of files. It should have 2 files."] {
+                    #expect(kept.contains(text), "\(text): \(kept)")
+                }
+            }
+        }
+    }
+
+    /// The output of a command that fails.
+    private static func problem(_ run: () async throws -> String) async throws -> String {
+        let failed = await #expect(throws: Command.Failed.self) { try await run() }
+        return try #require(failed).description
+    }
+
     /// The gateway checks the rights to a file before it redirects a client to the bucket.
     @Test(.timeLimit(.minutes(10))) func presignedDownloadsLeadToTheBucket() async throws {
         try await BucketPeer.with { bucket in

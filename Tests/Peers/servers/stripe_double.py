@@ -14,6 +14,7 @@ Control (no key needed):
   POST /_control/event       {"type", "objectId", "eventId"?, "secret", "how"?, "url"?}: signs an event about an object and sends it
                              to `url`; answers {"status", "answer", "body", "header"}
   POST /_control/charge      {"id", "changes"}: changes a charge; null removes it and its intent, an empty id makes one
+  POST /_control/fail_refund {"reason"}: the bank does not take the newest refund
   POST /_control/page        {"max"}: the longest page of a list
   GET  /_control/state       the stored objects and the received requests
 
@@ -343,6 +344,12 @@ def change_charge(id, changes):
         (charges.get(id) or make_charge("visa", 0, "usd", {})).update(changes)
 
 
+def fail_refund(reason):
+    refund = list(refunds.values())[-1]
+    refund.update(status="failed", failure_reason=reason)
+    charges[refund["charge"]]["amount_refunded"] -= refund["amount"]
+
+
 def charge_behind(form):
     if "payment_intent" in form:
         charge = charges.get(intent_of(form["payment_intent"])["latest_charge"])
@@ -365,7 +372,7 @@ def create_refund(form):
     charge["amount_refunded"] += amount
     refund = {
         "id": new("re"), "object": "refund", "amount": amount, "currency": charge["currency"], "status": "succeeded",
-        "charge": charge["id"], "metadata": metadata(form),
+        "charge": charge["id"], "payment_intent": charge.get("payment_intent"), "metadata": metadata(form),
     }
     refunds[refund["id"]] = refund
     return refund
@@ -398,7 +405,7 @@ ROUTES = [
 
 
 def signed_event(order):
-    found = {**intents, **charges}.get(order["objectId"])
+    found = {**intents, **charges, **refunds}.get(order["objectId"])
     about = show_intent(found, {}) if found and found["object"] == "payment_intent" else found or {"id": order["objectId"]}
     body = json.dumps({
         "id": order.get("eventId", new("evt")), "object": "event", "type": order["type"], "created": int(time.time()),
@@ -473,6 +480,8 @@ class Handler(BaseHTTPRequestHandler):
                 saved.clear()
             elif what == "charge":
                 change_charge(order["id"], order["changes"])
+            elif what == "fail_refund":
+                fail_refund(order["reason"])
             elif what == "page":
                 page_max = order["max"]
             elif what == "settle":
@@ -481,7 +490,8 @@ class Handler(BaseHTTPRequestHandler):
                 authenticate(order["outcome"])
             state = {
                 "taken": len(charges), "amounts": [charge["amount"] for charge in charges.values()],
-                "back": sum(refund["amount"] for refund in refunds.values()), "refunds": len(refunds),
+                "back": sum(refund["amount"] for refund in refunds.values() if refund["status"] == "succeeded"),
+                "refunds": len(refunds), "refundIds": list(refunds),
                 "intents": [{"id": intent["id"], "status": intent["status"]} for intent in intents.values()],
                 "chargeIds": list(charges), "customers": [id for id in customers if not customers[id].get("deleted")],
                 "requests": requests, "violations": violations, "faults": len(faults),

@@ -2,6 +2,7 @@ import MessageBus
 import Messages
 import ObjectStore
 import ParseProtocol
+import ServiceContextModule
 import ServiceKit
 import TestSupport
 import Testing
@@ -18,6 +19,8 @@ import Testing
         $0.roles = [OperatorArea.developers.role]
     }
 
+    private static let trace = TraceContext(isSampled: true)
+
     /// A service whose message about ann is parked.
     private func withParked(_ body: (BusBench, ServiceHost, Inbox) async throws -> Void) async throws {
         try await BusBench.with { bench in
@@ -25,7 +28,10 @@ import Testing
             try await bench.start(ServicePlan(name: "mail")) { _, routes in inbox.install("mail.note.v1", in: &routes) }
             let host = try await bench.start(Self.sender)
             inbox.refuse("ann", times: .max)
-            try await host.send("mail.note.v1", ["ann"])
+            let request = RequestTrace(requestId: "r", context: Self.trace)
+            try await ServiceContext.$current.withValue(request.serviceContext) {
+                try await host.send("mail.note.v1", ["ann"])
+            }
             try await host.store.write { transaction in
                 _ = try transaction.execute("UPDATE outbox SET refusals = ?", [.int(ParkedMessages.refusalsMax - 1)])
             }
@@ -106,6 +112,8 @@ import Testing
             }
             #expect(try await Self.parked(host) == 0)
             #expect(Set(inbox.arrivals(of: "ann").map(\.envelope.idempotencyKey)) == ["outbox:ann"])
+            let traces = inbox.arrivals(of: "ann").map { TraceContext($0.envelope.traceParent)?.traceId }
+            #expect(traces == [Self.trace.traceId, Self.trace.traceId], "The operator's request is not its cause.")
             #expect(try await host.number("SELECT count(*) FROM outbox WHERE kind = 'users.audit.v1'") == 1)
         }
     }

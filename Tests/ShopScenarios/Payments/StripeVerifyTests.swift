@@ -9,9 +9,7 @@ import Testing
             try await Suite.with(settings: double.settings()) { suite in
                 try await Self.buy(suite, orders: 4)
                 try await double.limitPages(to: 3)
-                try await eventually("the books are clean", within: .seconds(120)) {
-                    (try? await suite.script("verify")) != nil
-                }
+                try await Self.awaitCleanBooks(suite)
                 let report = try JSON(parsing: try await suite.script("verify", "--json"))
                 let sums = report["sums"]?.arrayValue ?? []
                 #expect(!sums.isEmpty)
@@ -38,6 +36,55 @@ import Testing
                 }
                 #expect(try await double.state().violations == [])
             }
+        }
+    }
+
+    @Test func aRefundThatFailsAtTheBankIsTheShopsMoneyAgain() async throws {
+        try await StripeDouble.with { double in
+            try await Suite.with(settings: double.settings()) { suite in
+                try await Self.buy(suite, orders: 1)
+                let admin = try await Customer.admin(suite)
+                let rows = try await suite.rows("bag", "SELECT orderId FROM checkouts")
+                let order = try #require(rows.first?.arrayValue?.first?.stringValue)
+                let given = try await admin.run("refundOrder", ["orderId": .string(order), "amount": 100])
+                #expect(given.result["refundedNow"] == 100, "\(given.text)")
+                let refund = try await double.failRefund("expired_or_canceled_card")
+                for type in ["refund.updated", "refund.failed", "charge.refund.updated"] {
+                    let event: JSON = [
+                        "type": .string(type), "objectId": refund, "url": .string("\(suite.url)/webhooks/stripe"),
+                    ]
+                    #expect(try await double.event(event)["status"] == 200, "\(type)")
+                }
+                let effects = try await suite.rows("payments", "SELECT effect FROM paymentEvents ORDER BY id")
+                #expect(effects == [["refundFailed"], ["known"], ["known"]])
+
+                try await eventually("the order is paid again") {
+                    let stored = try await admin.get("/classes/Order/\(order)")
+                    return stored["refundState"] == "failed" && stored["refundedTotal"] == nil
+                        && stored["paymentStatus"] == "paid"
+                }
+                let parked = try await admin.get("/operations/parked").json["results"]?.arrayValue ?? []
+                let item = try #require(parked.first { $0["kind"] == "refund" })
+                #expect(item["reason"]?.stringValue?.contains("expired_or_canceled_card") == true, "\(item)")
+                #expect(item["amount"] == 100)
+                try await Self.awaitCleanBooks(suite)
+
+                let body: JSON = ["service": "bag", "kind": "refund", "id": item["id"] ?? .null]
+                #expect(try await admin.call(.POST, "/operations/parked/retry", body).status == 200)
+                try await eventually("the order is refunded") {
+                    let stored = try await admin.get("/classes/Order/\(order)")
+                    return stored["refundState"] == "done" && stored["refundedTotal"] == 100
+                }
+                #expect(try await double.state().back == 100)
+                try await Self.awaitCleanBooks(suite)
+                #expect(try await double.state().violations == [])
+            }
+        }
+    }
+
+    private static func awaitCleanBooks(_ suite: Suite) async throws {
+        try await eventually("the books are clean", within: .seconds(120)) {
+            (try? await suite.script("verify")) != nil
         }
     }
 

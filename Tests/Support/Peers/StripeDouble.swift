@@ -54,6 +54,12 @@ package struct StripeDouble: Sendable {
         _ = try await control("charge", ["id": chargeId, "changes": changes])
     }
 
+    /// The bank does not take the newest refund. Returns its id.
+    package func failRefund(_ reason: String) async throws -> JSON {
+        let state = try await control("fail_refund", ["reason": .string(reason)])
+        return state["refundIds"]?.arrayValue?.last ?? .null
+    }
+
     /// The longest page of a list.
     package func limitPages(to max: Int64) async throws { _ = try await control("page", ["max": .int(max)]) }
 

@@ -18,7 +18,13 @@ struct BackupBooks: BookSource {
         }
         guard FileManager.default.fileExists(atPath: folder + "/bag.sqlite"),
             let moment = (manifest?["moment"]?.stringValue).flatMap(Timestamp.init(iso:))
-        else { throw SetupError.invalid("\(folder) is not a backup: it has no bag.sqlite or no manifest.json.") }
+        else {
+            throw SetupError.invalid(
+                """
+                Nothing is checked. \(folder) is no backup of scripts/backup: it has no bag.sqlite or no \
+                manifest.json. Restore a backup of PostgreSQL into another shop, and run scripts/verify there.
+                """)
+        }
         now = moment
     }
 
