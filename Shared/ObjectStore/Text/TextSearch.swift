@@ -56,8 +56,9 @@ struct TextSearch {
     }
 
     /// The condition for a row that the query meets in another order: a row that is no candidate is not read. Only in
-    /// SQLite, where the sign prevents a look-up (https://www.sqlite.org/optoverview.html).
-    func membership(of row: String, by parameter: String) -> String { "+\(row) IN (\(rows(parameter)))" }
+    /// SQLite.
+    /// - Parameter parameter: the parameter that the set of the candidates is bound to (`found`).
+    func membership(of row: String, by parameter: String) -> String { "satchel_among(\(parameter),\(row))" }
 
     private func rows(_ parameter: String) -> String {
         info.dialect == .sqlite
@@ -78,7 +79,16 @@ struct TextSearch {
         return try statement.step() ? statement.int(0) : 0
     }
 
-    /// At least the number of objects of the class.
+    /// The candidates; nil for fewer than `countMin`.
+    /// - Throws: `ReadOverrun` as the query itself.
+    func found(countMin: Int64, highest: Int64, _ connection: any StoreConnection) throws -> RowSet? {
+        let statement = try connection.query(rows("?1"))
+        defer { statement.reset() }
+        try statement.bind(term, at: 1)
+        return try RowSet.read(statement, countMin: countMin, highest: highest)
+    }
+
+    /// The highest row of the class: at least the number of its objects.
     func objects(_ connection: any StoreConnection) throws -> Int64 {
         let newest = try connection.statement("SELECT coalesce(max(id), 0) FROM o\(info.id)")
         defer { newest.reset() }
@@ -89,21 +99,55 @@ struct TextSearch {
 /// The ways to a page that do not look up the candidates of a text search one by one.
 struct TextWalks {
     let search: TextSearch
-    /// The page by reading all objects in its order until it is full. It is best if most objects are candidates.
+    /// The page by reading all objects in its order until it is full. It is best if many of the first objects are on
+    /// the page.
     let all: String
+    /// Counts, up to parameter 3, the objects of the page among the first objects in its order, as many as parameter 4.
+    /// Nil where the order needs a sort, and for PostgreSQL.
+    let beginning: String?
     /// The page by meeting all objects in its order but reading only candidates; nil for PostgreSQL. It is best for
     /// many candidates: those may be the last in the order.
     let candidates: String?
 
-    /// The SQL of the best way; nil for looking up.
-    /// - Parameter wanted: the number of objects of the page and before it.
-    func sql(wanted: Double, _ connection: any StoreConnection) throws -> String? {
+    /// A way to a page.
+    struct Way {
+        let sql: String
+        /// The set that takes the place of the search's term.
+        var found: RowSet?
+    }
+
+    /// The best way; nil for looking up.
+    /// - Parameters:
+    ///   - wanted: the number of objects of the page and before it.
+    ///   - prepared: binds a statement's parameters; gets its parameters 3 and 4.
+    func way(
+        wanted: Int, _ connection: any StoreConnection,
+        prepared: (_ sql: String, _ limit: Int, _ skip: Int) throws -> any StoreStatement
+    ) throws -> Way? {
         let objects = try search.objects(connection)
-        let few = Self.lookupsMax(wanted: wanted, of: objects)
-        let most = candidates == nil ? few : max(few, objects / 2)
-        let count = try search.count(upTo: most, connection)
-        if count < few { return nil }
-        return count < most ? candidates : all
+        let few = Self.lookupsMax(wanted: Double(wanted), of: objects)
+        if let candidates, objects <= RowSet.rowMax {
+            if let beginning, try isFull(by: beginning, wanted, of: Int(few) / Self.lookupsPerFirst, prepared) {
+                return Way(sql: all)
+            }
+            return try search.found(countMin: few, highest: objects, connection).map { Way(sql: candidates, found: $0) }
+        }
+        return try search.count(upTo: few, connection) < few ? nil : Way(sql: all)
+    }
+
+    /// The number of first objects is the number of look-ups by this: the index needs long to find all candidates of a
+    /// frequent word, which the first objects show at once. Other searches pay a little for it.
+    private static let lookupsPerFirst = 10
+
+    /// Whether the first objects fill the page.
+    private func isFull(
+        by beginning: String, _ wanted: Int, of first: Int,
+        _ prepared: (_ sql: String, _ limit: Int, _ skip: Int) throws -> any StoreStatement
+    ) throws -> Bool {
+        guard wanted <= first else { return false }
+        let statement = try prepared(beginning, wanted, first)
+        defer { statement.reset() }
+        return try statement.step() && statement.int(0) >= Int64(wanted)
     }
 
     /// The number of candidates up to which looking up each of them is faster. Every `objects / candidates`th object is
