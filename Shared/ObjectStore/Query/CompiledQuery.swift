@@ -144,7 +144,7 @@ struct CompiledQuery {
         }
         walks = TextWalks(
             search: search, all: page(guarded.sql(parts, walking: nil)), beginning: beginning,
-            candidates: page(guarded.sql(parts, walking: membership)))
+            candidates: terms.isEmpty ? nil : page(guarded.sql(parts, walking: membership)))
     }
 
     /// The way that is expected to find the page faster.

@@ -105,8 +105,8 @@ struct TextWalks {
     /// Counts, up to parameter 3, the objects of the page among the first objects in its order, as many as parameter 4.
     /// Nil where the order needs a sort, and for PostgreSQL.
     let beginning: String?
-    /// The page by meeting all objects in its order but reading only candidates; nil for PostgreSQL. It is best for
-    /// many candidates: those may be the last in the order.
+    /// The page by meeting all objects in its order but reading only candidates. It is best for many candidates: those
+    /// may be the last in the order. Nil for PostgreSQL, and for the order of creation, in which SQLite looks up rows.
     let candidates: String?
 
     /// A way to a page.
@@ -125,37 +125,40 @@ struct TextWalks {
         prepared: (_ sql: String, _ limit: Int, _ skip: Int) throws -> any StoreStatement
     ) throws -> Way? {
         let objects = try search.objects(connection)
-        let few = Self.lookupsMax(wanted: Double(wanted), of: objects)
-        if let candidates, objects <= RowSet.rowMax {
-            if let beginning, try isFull(by: beginning, wanted, of: Int(few) / Self.lookupsPerFirst, prepared) {
-                return Way(sql: all)
-            }
-            return try search.found(countMin: few, highest: objects, connection).map { Way(sql: candidates, found: $0) }
+        let balance = (Double(wanted) * Double(objects)).squareRoot()
+        guard connection.dialect == .sqlite, objects <= RowSet.rowMax else {
+            let few = Self.lookupsMax(balance)
+            return try search.count(upTo: few, connection) < few ? nil : Way(sql: all)
         }
-        return try search.count(upTo: few, connection) < few ? nil : Way(sql: all)
+        if let beginning, try isFull(by: beginning, wanted, of: objects, balance, prepared) { return Way(sql: all) }
+        guard let candidates else { return nil }
+        let few = Self.lookupsMax(balance, of: objects)
+        return try search.found(countMin: few, highest: objects, connection).map { Way(sql: candidates, found: $0) }
     }
 
-    /// The number of first objects is the number of look-ups by this: the index needs long to find all candidates of a
-    /// frequent word, which the first objects show at once. Other searches pay a little for it.
-    private static let lookupsPerFirst = 10
+    /// The number of candidates up to which looking up each of them is faster than reading all objects in order. Every
+    /// `objects / candidates`th object is a candidate, so that walk reads `wanted * objects / candidates` objects: as
+    /// many as there are candidates if these are the square root of `wanted * objects`, the balance. The minimum is a
+    /// thousand: the walk may meet all candidates last.
+    private static func lookupsMax(_ balance: Double) -> Int64 { Int64(min(max(1000, balance), 1_000_000)) }
 
-    /// Whether the first objects fill the page.
+    /// The same for the walk that reads only candidates. It meets fifty other objects in the time of one look-up, so it
+    /// never costs more than looking up a fiftieth of the objects, and mostly much less.
+    private static func lookupsMax(_ balance: Double, of objects: Int64) -> Int64 {
+        Int64(max(100, min(balance, Double(objects) / 100)))
+    }
+
+    /// Whether the first objects fill the page. The index needs long to find all candidates of a frequent word, up to
+    /// the time of reading a sixteenth of the objects; the first objects show such a word at once.
     private func isFull(
-        by beginning: String, _ wanted: Int, of first: Int,
+        by beginning: String, _ wanted: Int, of objects: Int64, _ balance: Double,
         _ prepared: (_ sql: String, _ limit: Int, _ skip: Int) throws -> any StoreStatement
     ) throws -> Bool {
-        guard wanted <= first else { return false }
-        let statement = try prepared(beginning, wanted, first)
+        let first = max(balance / 10, 2 * Double(wanted))
+        guard first <= Double(objects) / 16 else { return false }
+        let statement = try prepared(beginning, wanted, Int(first))
         defer { statement.reset() }
         return try statement.step() && statement.int(0) >= Int64(wanted)
-    }
-
-    /// The number of candidates up to which looking up each of them is faster. Every `objects / candidates`th object is
-    /// a candidate, so a walk meets `wanted * objects / candidates` objects. Both costs are equal when the number of
-    /// candidates is the square root of `wanted * objects`. The minimum is a thousand: a walk may meet all candidates
-    /// last.
-    private static func lookupsMax(wanted: Double, of objects: Int64) -> Int64 {
-        Int64(min(max(1000, (wanted * Double(objects)).squareRoot()), 1_000_000))
     }
 }
 
