@@ -5,7 +5,7 @@ import Testing
 /// How a search finds a page: it checks a few candidates one by one, but walks many in the requested order.
 @Suite struct TextSearchTests {
     private static let count = 3000
-    private static let callers: [Caller] = [.anonymous, .master]
+    private static let callers = [Caller.anonymous, .master, Caller(userId: "annannanna", roles: ["admins"])]
 
     /// Every product has "common" in its name or detail. One of a hundred has "rare" in its name, another one in its
     /// detail. "late" is in each detail of the second half by name.
