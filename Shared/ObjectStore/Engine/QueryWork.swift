@@ -18,9 +18,10 @@ extension ObjectReader {
             guard let compiled = try compiled(query, counts ? .count : .find, start, caller) else {
                 return QueryWork(steps: 0, calls: 0)
             }
-            let statement = try compiled.prepared(
-                counts ? compiled.countSQL : compiled.pageSQL(for: query, connection), connection, caller,
-                limit: query.limit, skip: query.skip)
+            let way =
+                try counts
+                ? TextWalks.Way(sql: compiled.countSQL) : compiled.way(to: query, connection, caller)
+            let statement = try compiled.prepared(way, connection, caller, limit: query.limit, skip: query.skip)
             let calls = connection.functionCalls
             _ = statement.takeSteps()
             while try statement.step() {}

@@ -128,20 +128,32 @@ struct CompiledQuery {
         pageSQL = page(guarded.sql(parts, lookingUp: lookup))
         countSQL = "SELECT count(*) FROM \(from) WHERE \(guarded.sql(condition, lookingUp: lookup))"
         guard info.dialect == .sqlite else {
-            walks = isAlone ? TextWalks(search: search, all: plain, candidates: nil) : nil
+            walks = isAlone ? TextWalks(search: search, all: plain, beginning: nil, candidates: nil) : nil
+            return
+        }
+        guard isAlone, guarded.isOrdered else {
+            walks = nil
             return
         }
         let membership = search.membership(of: "o.id", by: parameter)
-        walks =
-            isAlone && guarded.isOrdered
-            ? TextWalks(
-                search: search, all: page(guarded.sql(parts, walking: nil)),
-                candidates: page(guarded.sql(parts, walking: membership))) : nil
+        var beginning: String?
+        if guarded.isSorted, sorting.terms.allSatisfy({ $0.isDescending == isDescending }) {
+            let first = guarded.beginning(
+                parts, sortedBy: (terms + [tieBreak]).joined(separator: ", "), number: "?4")
+            beginning = "SELECT count(*) FROM (SELECT 1 FROM \(first) LIMIT ?3)"
+        }
+        walks = TextWalks(
+            search: search, all: page(guarded.sql(parts, walking: nil)), beginning: beginning,
+            candidates: terms.isEmpty ? nil : page(guarded.sql(parts, walking: membership)))
     }
 
-    /// The SQL that is expected to find the page faster.
-    func pageSQL(for query: Query, _ connection: any StoreConnection) throws -> String {
-        try walks?.sql(wanted: Double(max(0, query.limit)) + Double(max(0, query.skip)), connection) ?? pageSQL
+    /// The way that is expected to find the page faster.
+    func way(to query: Query, _ connection: any StoreConnection, _ caller: Caller) throws -> TextWalks.Way {
+        let wanted = max(0, query.limit).addingReportingOverflow(max(0, query.skip))
+        let way = try walks?.way(wanted: wanted.overflow ? .max : wanted.partialValue, connection) { sql, limit, skip in
+            try prepared(sql, connection, caller, limit: limit, skip: skip)
+        }
+        return way ?? TextWalks.Way(sql: pageSQL)
     }
 
     /// A page from the class's own table and indexes, or from an automatic index.
@@ -230,6 +242,19 @@ struct CompiledQuery {
             case .value(let value): try statement.bind(value, at: index)
             case .regex(let regex): try statement.bind(regex, at: index)
             }
+        }
+        return statement
+    }
+
+    /// The same for a way to a page.
+    func prepared(
+        _ way: TextWalks.Way, _ connection: any StoreConnection, _ caller: Caller, limit: Int = 0, skip: Int = 0
+    ) throws -> any StoreStatement {
+        let statement = try prepared(way.sql, connection, caller, limit: limit, skip: skip)
+        if let found = way.found {
+            // The search's term is the last argument.
+            let term = Int32(ConditionCompiler.firstArgument + arguments.count - 1)
+            try (statement as? SQLiteStatement)?.bind(found, at: term)
         }
         return statement
     }

@@ -31,7 +31,7 @@ extension ObjectReader {
             let start = try start(of: query, caller)
             guard let compiled = try compiled(query, .find, start, caller) else { return [] }
             let statement = try compiled.prepared(
-                connection.dialect.explaining(compiled.pageSQL(for: query, connection)), connection, caller)
+                connection.dialect.explaining(compiled.way(to: query, connection, caller).sql), connection, caller)
             defer { statement.reset() }
             var rows: [SQLRow] = []
             while try statement.step() {

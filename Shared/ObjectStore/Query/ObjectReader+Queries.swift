@@ -153,7 +153,7 @@ extension ObjectReader {
         let excludeKeys = compiled.hasScore ? query.excludeKeys + ["score"] : query.excludeKeys
         let selection = try selection(info, keys: query.keys, excludeKeys: excludeKeys, caller)
         let statement = try compiled.prepared(
-            compiled.pageSQL(for: query, connection), connection, caller, limit: query.limit, skip: query.skip)
+            compiled.way(to: query, connection, caller), connection, caller, limit: query.limit, skip: query.skip)
         defer { end(statement, of: compiled.shape, caller) }
         if readsGeneration { try sendWithGeneration(statement) }
         var hasRow = try statement.step()

@@ -76,6 +76,7 @@ final class SQLiteConnection: StoreConnection {
             try executeOnce("PRAGMA cache_size = -2000; PRAGMA mmap_size = 268435456")
         }
         Regex.register(on: handle, timeLimit)
+        RowSet.register(on: handle)
         WordSearch.register(on: handle, timeLimit)
         GeoFunctions.register(on: handle, timeLimit)
         timeLimit.install(on: handle)

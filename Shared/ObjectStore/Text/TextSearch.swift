@@ -56,8 +56,9 @@ struct TextSearch {
     }
 
     /// The condition for a row that the query meets in another order: a row that is no candidate is not read. Only in
-    /// SQLite, where the sign prevents a look-up (https://www.sqlite.org/optoverview.html).
-    func membership(of row: String, by parameter: String) -> String { "+\(row) IN (\(rows(parameter)))" }
+    /// SQLite.
+    /// - Parameter parameter: the parameter that the set of the candidates is bound to (`found`).
+    func membership(of row: String, by parameter: String) -> String { "satchel_among(\(parameter),\(row))" }
 
     private func rows(_ parameter: String) -> String {
         info.dialect == .sqlite
@@ -78,7 +79,16 @@ struct TextSearch {
         return try statement.step() ? statement.int(0) : 0
     }
 
-    /// At least the number of objects of the class.
+    /// The candidates; nil for fewer than `countMin`.
+    /// - Throws: `ReadOverrun` as the query itself.
+    func found(countMin: Int64, highest: Int64, _ connection: any StoreConnection) throws -> RowSet? {
+        let statement = try connection.query(rows("?1"))
+        defer { statement.reset() }
+        try statement.bind(term, at: 1)
+        return try RowSet.read(statement, countMin: countMin, highest: highest)
+    }
+
+    /// The highest row of the class: at least the number of its objects.
     func objects(_ connection: any StoreConnection) throws -> Int64 {
         let newest = try connection.statement("SELECT coalesce(max(id), 0) FROM o\(info.id)")
         defer { newest.reset() }
@@ -89,29 +99,66 @@ struct TextSearch {
 /// The ways to a page that do not look up the candidates of a text search one by one.
 struct TextWalks {
     let search: TextSearch
-    /// The page by reading all objects in its order until it is full. It is best if most objects are candidates.
+    /// The page by reading all objects in its order until it is full. It is best if many of the first objects are on
+    /// the page.
     let all: String
-    /// The page by meeting all objects in its order but reading only candidates; nil for PostgreSQL. It is best for
-    /// many candidates: those may be the last in the order.
+    /// Counts, up to parameter 3, the objects of the page among the first objects in its order, as many as parameter 4.
+    /// Nil where the order needs a sort, and for PostgreSQL.
+    let beginning: String?
+    /// The page by meeting all objects in its order but reading only candidates. It is best for many candidates: those
+    /// may be the last in the order. Nil for PostgreSQL, and for the order of creation, in which SQLite looks up rows.
     let candidates: String?
 
-    /// The SQL of the best way; nil for looking up.
-    /// - Parameter wanted: the number of objects of the page and before it.
-    func sql(wanted: Double, _ connection: any StoreConnection) throws -> String? {
-        let objects = try search.objects(connection)
-        let few = Self.lookupsMax(wanted: wanted, of: objects)
-        let most = candidates == nil ? few : max(few, objects / 2)
-        let count = try search.count(upTo: most, connection)
-        if count < few { return nil }
-        return count < most ? candidates : all
+    /// A way to a page.
+    struct Way {
+        let sql: String
+        /// The set that takes the place of the search's term.
+        var found: RowSet?
     }
 
-    /// The number of candidates up to which looking up each of them is faster. Every `objects / candidates`th object is
-    /// a candidate, so a walk meets `wanted * objects / candidates` objects. Both costs are equal when the number of
-    /// candidates is the square root of `wanted * objects`. The minimum is a thousand: a walk may meet all candidates
-    /// last.
-    private static func lookupsMax(wanted: Double, of objects: Int64) -> Int64 {
-        Int64(min(max(1000, (wanted * Double(objects)).squareRoot()), 1_000_000))
+    /// The best way; nil for looking up.
+    /// - Parameters:
+    ///   - wanted: the number of objects of the page and before it.
+    ///   - prepared: binds a statement's parameters; gets its parameters 3 and 4.
+    func way(
+        wanted: Int, _ connection: any StoreConnection,
+        prepared: (_ sql: String, _ limit: Int, _ skip: Int) throws -> any StoreStatement
+    ) throws -> Way? {
+        let objects = try search.objects(connection)
+        let balance = (Double(wanted) * Double(objects)).squareRoot()
+        guard connection.dialect == .sqlite, objects <= RowSet.rowMax else {
+            let few = Self.lookupsMax(balance)
+            return try search.count(upTo: few, connection) < few ? nil : Way(sql: all)
+        }
+        if let beginning, try isFull(by: beginning, wanted, of: objects, balance, prepared) { return Way(sql: all) }
+        guard let candidates else { return nil }
+        let few = Self.lookupsMax(balance, of: objects)
+        return try search.found(countMin: few, highest: objects, connection).map { Way(sql: candidates, found: $0) }
+    }
+
+    /// The number of candidates up to which looking up each of them is faster than reading all objects in order. Every
+    /// `objects / candidates`th object is a candidate, so that walk reads `wanted * objects / candidates` objects: as
+    /// many as there are candidates if these are the square root of `wanted * objects`, the balance. The minimum is a
+    /// thousand: the walk may meet all candidates last.
+    private static func lookupsMax(_ balance: Double) -> Int64 { Int64(min(max(1000, balance), 1_000_000)) }
+
+    /// The same for the walk that reads only candidates. It meets fifty other objects in the time of one look-up, so it
+    /// never costs more than looking up a fiftieth of the objects, and mostly much less.
+    private static func lookupsMax(_ balance: Double, of objects: Int64) -> Int64 {
+        Int64(max(100, min(balance, Double(objects) / 100)))
+    }
+
+    /// Whether the first objects fill the page. The index needs long to find all candidates of a frequent word, up to
+    /// the time of reading a sixteenth of the objects; the first objects show such a word at once.
+    private func isFull(
+        by beginning: String, _ wanted: Int, of objects: Int64, _ balance: Double,
+        _ prepared: (_ sql: String, _ limit: Int, _ skip: Int) throws -> any StoreStatement
+    ) throws -> Bool {
+        let first = max(balance / 10, 2 * Double(wanted))
+        guard first <= Double(objects) / 16 else { return false }
+        let statement = try prepared(beginning, wanted, Int(first))
+        defer { statement.reset() }
+        return try statement.step() && statement.int(0) >= Int64(wanted)
     }
 }
 

@@ -5,10 +5,10 @@ import Testing
 /// How a search finds a page: it checks a few candidates one by one, but walks many in the requested order.
 @Suite struct TextSearchTests {
     private static let count = 3000
-    private static let callers: [Caller] = [.anonymous, .master]
+    private static let callers = [Caller.anonymous, .master, Caller(userId: "annannanna", roles: ["admins"])]
 
     /// Every product has "common" in its name or detail. One of a hundred has "rare" in its name, another one in its
-    /// detail.
+    /// detail. "late" is in each detail of the second half by name.
     private static func shop() async throws -> TestStore {
         let test = try await TestStore([
             ClassDefinition(
@@ -17,7 +17,7 @@ import Testing
         ])
         try await test.store.write { transaction in
             for number in 0..<count {
-                let (name, detail) = number.isMultiple(of: 2) ? ("common", "plain") : ("plain", "common")
+                let (name, detail) = number.isMultiple(of: 2) ? ("common", "plain") : ("plain", "common late")
                 let object: JSON = [
                     "name": .string("\(name) \(number)\(number % 100 == 7 ? " rare" : "")"),
                     "detail": .string("\(detail)\(number % 100 == 8 ? " rare" : "")"),
@@ -56,6 +56,21 @@ import Testing
         #expect(work.common.calls <= Self.count / 10, "\(work.common)")
     }
 
+    @Test(.sqliteOnly("PostgreSQL reads all objects in the order of the page."), arguments: callers)
+    func ofManyCandidatesLateInTheOrderOnlyThoseOfThePageAreRead(_ caller: Caller) async throws {
+        let test = try await Self.shop()
+        let late = Self.search("LATE")
+        let plan = try await test.store.read { try $0.plan(late, caller: caller) }
+        #expect(!plan.contains("VIRTUAL TABLE INDEX"), "\(plan)")
+        #expect(plan.contains("i1_name"), "\(plan)")
+        let work = try await test.store.read { try $0.work(of: late, caller: caller) }
+        #expect(work.calls <= Self.count / 10, "\(work)")
+        // SQLite looks up candidates in the order of creation.
+        let newest = Self.search("LATE", order: ["-$natural"])
+        let lookups = try await test.store.read { try $0.work(of: newest, caller: caller) }
+        #expect(lookups.calls <= Self.count / 10, "\(lookups)")
+    }
+
     /// An automatic index finds the range, which contains nearly all objects.
     @Test(.sqliteOnly("Automatic indexes are tables that triggers of SQLite keep."), arguments: callers)
     func anAutomaticIndexDoesNotTakeItsPlace(_ caller: Caller) async throws {
@@ -71,8 +86,8 @@ import Testing
 
     @Test(arguments: callers) func bothWaysFindTheSame(_ caller: Caller) async throws {
         let test = try await Self.shop()
-        for word in ["rare", "common", "plain 1", "nothing of it"] {
-            for order in [["name"], ["-price", "name"], []] {
+        for word in ["rare", "common", "late", "plain 1", "nothing of it"] {
+            for order in [["name"], ["-name"], ["-price", "name"], []] {
                 let searched = try await test.store.read {
                     try $0.documents(Self.search(word, order: order), caller: caller)
                 }

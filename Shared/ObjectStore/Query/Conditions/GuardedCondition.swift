@@ -36,6 +36,9 @@ struct GuardedCondition {
     /// Whether an index has the order.
     var isOrdered: Bool { order.first.map { first in info.indexes.contains { $0.first == first } } ?? true }
 
+    /// Whether an index, or the order of creation, has exactly the order.
+    var isSorted: Bool { order.isEmpty || info.indexes.contains(order) }
+
     private var findsRanges: Bool { !info.name.hasPrefix("_") }
 
     /// The same for a text search. SQLite does not know how many objects a search finds, so nothing else may look up
@@ -53,6 +56,18 @@ struct GuardedCondition {
         let choice = CandidateChoice(
             parts, rows: ["o": info.indexes], order: order, findsRanges: findsRanges, walks: true)
         return guarded((found.map { [$0] } ?? []) + choice.candidates, choice.rest, by: access ?? "TRUE")
+    }
+
+    /// The first objects that SQLite meets in an order, as rows `o`, and the condition for them.
+    /// - Parameter number: the parameter of their number.
+    func beginning(_ parts: [ConditionPart], sortedBy sorting: String, number: String) -> String {
+        let choice = CandidateChoice(
+            parts, rows: ["o": info.indexes], order: order, findsRanges: findsRanges, walks: true)
+        let met = ConditionCompiler.filter(choice.candidates)
+        return """
+            (SELECT o.* FROM o\(info.id) o\(met.isEmpty ? "" : " WHERE \(met)") \
+            ORDER BY \(sorting) LIMIT \(number)) o WHERE \(guarded([], choice.rest, by: access ?? "TRUE"))
+            """
     }
 
     private func guarded(_ candidates: [String], _ rest: [String], by access: String) -> String {
