@@ -225,6 +225,8 @@ def main():
         earlier = orders(options)
         since = server.scrape(time.time())
         status = subprocess.run(options.command, check=False).returncode
+        if not os.path.exists(options.json):
+            sys.exit(status or 1)
         report = json.loads(Path(options.json).read_text(encoding="utf-8"))
         counts = Counts(report, options.accounts)
         until = settled(server, counts, since)
