@@ -282,7 +282,7 @@ final class HTTPFront: Sendable {
             ])
     }
 
-    private static let traceParentName = headerName(TraceContext.header)
+    static let traceParentName = headerName(TraceContext.header)
 
     /// Records the response to a request for a file of the pages, which is not in the usage statistics.
     func countFile(
