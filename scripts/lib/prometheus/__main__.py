@@ -66,7 +66,8 @@ class Prometheus:
         return float(result[0]["value"][1]) if result else 0.0
 
     def scrape(self, after):
-        """Waits for a scrape that began after a time. Returns when it began."""
+        """Waits for a scrape that began after a time. Returns a time soon after it: of its own, Prometheus rounds some down, to
+        before the scrape."""
         end = time.monotonic() + SCRAPE_SECONDS_MAX
         while time.monotonic() < end:
             if self.process.poll() is not None:
@@ -76,7 +77,7 @@ class Prometheus:
             except (urllib.error.URLError, ConnectionError):
                 scraped = 0
             if scraped > after:
-                return scraped
+                return scraped + 1
             time.sleep(0.5)
         sys.exit("Prometheus did not scrape the suite")
 
