@@ -66,18 +66,18 @@ class Prometheus:
         return float(result[0]["value"][1]) if result else 0.0
 
     def scrape(self, after):
-        """Waits for a scrape that began after a time. Returns a time soon after it: of its own, Prometheus rounds some down, to
-        before the scrape."""
+        """Waits for a scrape that began after a time. Returns when it began."""
         end = time.monotonic() + SCRAPE_SECONDS_MAX
         while time.monotonic() < end:
             if self.process.poll() is not None:
                 sys.exit("prometheus ended")
             try:
-                scraped = self.value('timestamp(up{job="satchel"} == 1)')
+                # Of any other expression than a metric `timestamp` is the time of the query.
+                scraped = self.value('timestamp(up{job="satchel"}) and up{job="satchel"} == 1')
             except (urllib.error.URLError, ConnectionError):
                 scraped = 0
             if scraped > after:
-                return scraped + 1
+                return scraped
             time.sleep(0.5)
         sys.exit("Prometheus did not scrape the suite")
 
