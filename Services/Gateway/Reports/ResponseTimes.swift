@@ -76,7 +76,7 @@ package final class ResponseTimes: Sendable {
     fileprivate static let noExemplars = [Exemplar?](repeating: nil, count: exported.count + 1)
     /// Reading the wall clock for each response would take longer than counting it.
     fileprivate static let exemplarsEvery = Duration.seconds(5)
-    /// A time before that of any response.
+    /// Lies before the first response.
     fileprivate static let allDue = [ContinuousClock.Instant](
         repeating: .now.advanced(by: .seconds(-3600)), count: exported.count + 1)
 

@@ -72,7 +72,7 @@ class Prometheus:
             if self.process.poll() is not None:
                 sys.exit("prometheus ended")
             try:
-                # Of any other expression than a metric `timestamp` is the time of the query.
+                # `timestamp` of `up == 1`, which is no plain metric, would be the time of the query.
                 scraped = self.value('timestamp(up{job="satchel"}) and up{job="satchel"} == 1')
             except (urllib.error.URLError, ConnectionError):
                 scraped = 0
@@ -102,7 +102,7 @@ class Counts:
         return sum(count for name, count in self.errors.items() if name.partition(": ")[2].startswith(status))
 
     def rows(self):
-        """What was counted, its count, and the query for it; `[]` is the place of the time of a metric."""
+        """Names, counts and queries. In a query, `[]` marks where a metric gets the time of a scrape."""
         def requests(method, route):
             return f'{TIMES}_count{{method="{method}",route="{route}",status="2xx"}}[]'
 
