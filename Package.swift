@@ -235,7 +235,8 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "CPostgreSQL", "CSQLite", "CZeroMQ", "Cryptography", "ObjectStore", "ParseProtocol", "SuiteClient",
+                "CPostgreSQL", "CSQLite", "CZeroMQ", "Cryptography", "GatewayService", "ObjectStore", "ParseProtocol",
+                "SuiteClient",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),

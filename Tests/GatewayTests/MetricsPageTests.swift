@@ -100,6 +100,14 @@ import Testing
         }
     }
 
+    @Test func anExemplarIsReplacedAfterFiveSeconds() {
+        let times = ResponseTimes(rows: 1), start = ContinuousClock.now
+        for (seconds, trace) in [(0, "abc-1"), (4, "abc-2"), (6, "abc-3"), (10, "abc-4")] {
+            times.record(0, microseconds: 300, trace: trace, now: start + .seconds(seconds))
+        }
+        #expect(times.rows[0].exemplars.compactMap { $0?.trace } == ["abc-3"])
+    }
+
     @Test func eachFineBucketIsInTheSmallestExportedOneThatHoldsIt() {
         for bucket in 0...ResponseTimes.bounds.count {
             let expected = ResponseTimes.exported.firstIndex { bucket <= $0 }

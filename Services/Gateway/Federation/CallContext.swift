@@ -81,7 +81,7 @@ final class RequestTimes: Sendable {
     }
 
     /// The time since the request began: for a small request since its body arrived, for any other since its head.
-    var time: Duration { ContinuousClock.now - start }
+    func time(at now: ContinuousClock.Instant) -> Duration { now - start }
     var bodyTime: Duration { body.withLock { $0 } }
     /// The sum of all calls, of which some may have run at the same time.
     var serviceTime: (time: Duration, calls: Int) { services.withLock { $0 } }

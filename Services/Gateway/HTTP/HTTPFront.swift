@@ -224,18 +224,21 @@ final class HTTPFront: Sendable {
     func count(_ answer: ParseResponse, to exchange: RequestExchange) {
         shadow?.offer(exchange.machine, answer)
         if exchange.machine.request.isCounted { router.meter.count(exchange.machine.request, answer) }
-        let call = exchange.machine.request.call
+        let now = ContinuousClock.now
         router.meter.times.record(
             answer.status, exchange.machine.request.method, exchange.machine.route, isPage: exchange.machine.isAtPage,
-            since: exchange.start + exchange.bodyTime, trace: exchange.requestId)
+            since: exchange.start + exchange.bodyTime, trace: exchange.requestId, now: now)
         log(answer.status, to: exchange.head, path: exchange.path, requestId: exchange.requestId, since: exchange.start)
-        if let times = call.times { noteIfSlow(answer.status, exchange, times) }
-        if let span = call.span, span.context.isSampled { end(span, answer.status, exchange) }
+        if let times = exchange.machine.request.call.times { noteIfSlow(answer.status, exchange, times, now) }
+        if let span = exchange.machine.request.call.span, span.context.isSampled { end(span, answer.status, exchange) }
     }
 
     /// Gives a request its span and its times, where the settings ask for them.
     private func observed(_ request: consuming ParseRequest) -> ParseRequest {
-        request.call.span = span(of: request)
+        // `span(of:)` copies the request, which most requests do not need.
+        if configuration.start.traces != nil || request.headers.contains(Self.traceParentName) {
+            request.call.span = span(of: request)
+        }
         if configuration.start.slowAfter != nil { request.call.times = RequestTimes() }
         return request
     }
@@ -263,9 +266,11 @@ final class HTTPFront: Sendable {
     }
 
     /// Logs a slow request. The time in which the client sent the body does not count.
-    private func noteIfSlow(_ status: Int, _ exchange: RequestExchange, _ times: RequestTimes) {
-        let time = times.time
-        guard let limit = configuration.start.slowAfter, time - times.bodyTime >= limit else { return }
+    private func noteIfSlow(
+        _ status: Int, _ exchange: RequestExchange, _ times: RequestTimes, _ now: ContinuousClock.Instant
+    ) {
+        let time = times.time(at: now)
+        guard let limit = configuration.start.slowAfter, time >= limit, time - times.bodyTime >= limit else { return }
         let (serviceTime, calls) = times.serviceTime
         let request = exchange.machine.request
         logger.notice(
@@ -279,7 +284,7 @@ final class HTTPFront: Sendable {
             ])
     }
 
-    private static let traceParentName = headerName(TraceContext.header)
+    static let traceParentName = headerName(TraceContext.header)
 
     /// Records the response to a request for a file of the pages, which is not in the usage statistics.
     func countFile(

@@ -24,6 +24,8 @@ package final class ResponseTimes: Sendable {
         package fileprivate(set) var microseconds = 0.0
         /// In the order of `exported` plus one; empty without exemplars.
         package fileprivate(set) var exemplars: [Exemplar?] = []
+        /// When each of them may be replaced: to read it from the exemplar would copy that one for each response.
+        private var exemplarsDue: [ContinuousClock.Instant] = []
 
         package var count: UInt64 { buckets.reduce(0, +) }
 
@@ -50,9 +52,10 @@ package final class ResponseTimes: Sendable {
             buckets[bucket] += 1
             self.microseconds += microseconds
             guard let trace else { return }
-            if exemplars.isEmpty { exemplars = ResponseTimes.noExemplars }
+            if exemplarsDue.isEmpty { (exemplars, exemplarsDue) = (ResponseTimes.noExemplars, ResponseTimes.allDue) }
             let index = ResponseTimes.exportedIndex(ofBucket: bucket)
-            if let last = exemplars[index]?.taken, now - last < ResponseTimes.exemplarsEvery { return }
+            guard now >= exemplarsDue[index] else { return }
+            exemplarsDue[index] = now + ResponseTimes.exemplarsEvery
             exemplars[index] = Exemplar(trace: trace, seconds: microseconds / 1_000_000, at: .now, taken: now)
         }
     }
@@ -73,6 +76,9 @@ package final class ResponseTimes: Sendable {
     fileprivate static let noExemplars = [Exemplar?](repeating: nil, count: exported.count + 1)
     /// Reading the wall clock for each response would take longer than counting it.
     fileprivate static let exemplarsEvery = Duration.seconds(5)
+    /// Lies before the first response.
+    fileprivate static let allDue = [ContinuousClock.Instant](
+        repeating: .now.advanced(by: .seconds(-3600)), count: exported.count + 1)
 
     private let shards: [Shard]
 
@@ -80,8 +86,9 @@ package final class ResponseTimes: Sendable {
     package init(rows: Int) { shards = (0..<8).map { _ in Shard(rows) } }
 
     /// - Parameter trace: the id of the request; nil for a response that is never an exemplar.
-    package func record(_ row: Int, since start: ContinuousClock.Instant, trace: String? = nil) {
-        let now = ContinuousClock.now
+    package func record(
+        _ row: Int, since start: ContinuousClock.Instant, trace: String? = nil, now: ContinuousClock.Instant = .now
+    ) {
         record(row, microseconds: (now - start) / .microseconds(1), trace: trace, now: now)
     }
 

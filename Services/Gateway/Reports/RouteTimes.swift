@@ -36,12 +36,12 @@ final class RouteTimes: Sendable {
     ///   - trace: the id of the request.
     func record(
         _ status: Int, _ method: ParseRequest.Method, _ route: Route?, isPage: Bool,
-        since start: ContinuousClock.Instant, trace: String
+        since start: ContinuousClock.Instant, trace: String, now: ContinuousClock.Instant = .now
     ) {
         let other = (isPage ? 0 : Self.methods.count) + (Self.methods.firstIndex(of: method) ?? 0)
         let slot = route.flatMap { slots[ObjectIdentifier($0)] } ?? other
         times.record(
-            slot * Self.classes + min(max(status / 100, 1), Self.classes) - 1, since: start, trace: trace)
+            slot * Self.classes + min(max(status / 100, 1), Self.classes) - 1, since: start, trace: trace, now: now)
     }
 
     /// The counts that are not zero.

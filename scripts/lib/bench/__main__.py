@@ -35,7 +35,7 @@ from measuring.turns import Turns, say
 
 GROUPS = {
     "memory": processes.memory, "start": processes.start, "read": reads.cold, "cached": reads.cached,
-    "me": reads.own_account, "write": writes.create, "bulk": writes.bulk, "checkout": checkouts.checkout,
+    "me": reads.own_account, "metrics": reads.metering, "write": writes.create, "bulk": writes.bulk, "checkout": checkouts.checkout,
     "file": files.file,
     "signin": signin.sign_in, "events": writes.events, "growth": growth.growth,
     "cloud": cloud.cloud, "live": live.live, "static": static.static, "dashboard": dashboard.dashboard,

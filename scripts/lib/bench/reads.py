@@ -8,7 +8,7 @@ import random
 from measuring import limits, load
 from measuring.figures import Target, Workload
 from measuring.suite import find_path
-from measuring.turns import say
+from measuring.turns import Cost, say
 
 PRODUCTS = int(os.environ.get("BENCH_PRODUCTS", "100000"))
 # Zipf's own exponent: the product of rank n is read in proportion to 1 / n.
@@ -64,6 +64,28 @@ def own_account(turns):
             workload, suite, lambda: load.wrk(suite.port, ours, turns.seconds, headers=session),
             lambda: load.wrk(suite.port, theirs, turns.seconds).rate)
         yield workload
+
+
+def metering(turns):
+    """What metrics and traces add to a read from the cache and from catalog, beside the processor time of that read."""
+    for name, title, settings, service in (
+            ("metering-cached", "cached object", {}, ()), ("metering-cold", "object by id, cache off", COLD, ("--service",))):
+        with turns.suite(settings) as suite:
+            product = suite.call("POST", "/classes/Product", {
+                "name": "Bench Serum", "unitPrice": 18, "priceUnit": "ea", "active": True})
+            requests = suite.path(f"{name}.requests")
+            load.write_requests(requests, load.gets([f"/parse/classes/Product/{product['objectId']}"]))
+            load.wrk(suite.port, requests, turns.seconds)
+            workload = Workload(
+                name, f"metrics and traces of a read: {title}", unit="µs", better="less",
+                limit="processor time of the read", target=Target(0.01, of="ratio"))
+            for _ in range(turns.rounds):
+                workload.rounds.append(limits.figure(turns.tool("metering", *service)))
+                cost = Cost(suite)
+                with cost:
+                    met = load.wrk(suite.port, requests, turns.seconds)
+                workload.limit_rounds.append(sum(cost.microseconds(met.requests).values()))
+            yield workload
 
 
 def page_path(brand, number):
