@@ -75,10 +75,12 @@ class Events:
 
     def _send(self, event):
         try:
-            is_taken = stripe.send_event(event).get("status") == 200
-        except (OSError, ValueError):
-            is_taken = False
+            answer = stripe.send_event(event)
+        except (OSError, ValueError) as error:
+            answer = {"answer": repr(error)}
+        is_taken = answer.get("status") == 200
         if not is_taken:
+            print(event["eventId"], event["type"], answer.get("status"), answer["answer"][:200], flush=True)
             self._wait(RETRY_SECONDS, event)
         with self.changed:
             self.under_way -= 1
