@@ -101,6 +101,36 @@ import Testing
         }
     }
 
+    /// The bank refuses a refund that Stripe had accepted: an operator sees it, and the order keeps its refund.
+    @Test func aRefundThatFailsLaterIsReported() async throws {
+        try await StripeDouble.with { double in
+            try await Suite.with(settings: double.settings()) { suite in
+                let (paid, _) = try await pay(suite)
+                let order = try #require(paid.result["orderId"]?.stringValue, "\(paid.text)")
+                let admin = try await Customer.admin(suite)
+                let refund = try await admin.run("refundOrder", ["orderId": .string(order), "amount": 100])
+                #expect(refund.result["refundedNow"] == 100, "\(refund.text)")
+                let rows = try await suite.rows("payments", "SELECT refundId FROM refunds")
+                let id = try #require(rows.first?.arrayValue?.first?.stringValue)
+                let intent = try #require(try await double.state().intents.first?["id"]?.stringValue)
+                for (type, refundId, status) in [
+                    ("charge.refund.updated", id, "succeeded"), ("charge.refund.updated", id, "failed"),
+                    ("refund.failed", id, "failed"), ("refund.failed", "re_elsewhere", "failed"),
+                ] {
+                    let changes: JSON = [
+                        "object": "refund", "payment_intent": .string(intent), "status": .string(status),
+                        "amount": 100, "currency": "usd",
+                    ]
+                    let taken = try await send(type, about: refundId, ["changes": changes], double: double, suite)
+                    #expect(taken["status"] == 200, "\(type)")
+                }
+                let events = try await admin.run("paymentEvents").result.arrayValue ?? []
+                #expect(events.map { $0["effect"] } == ["known", "refundFailed", "refundFailed"], "\(events)")
+                #expect(events.allSatisfy { $0["amount"] == 100 }, "\(events)")
+            }
+        }
+    }
+
     @Test func theSandboxExpectsNoWebhooks() async throws {
         let suite = try await Suite.shared
         let refused = try await ParseClient(suite).send(

@@ -16,6 +16,8 @@ package enum PaymentEvents {
         /// A refund that was not made here, for example in Stripe's dashboard.
         case elsewhere
         case dispute
+        /// The bank did not take a refund that Stripe had accepted. The order still shows it.
+        case refundFailed
     }
 
     /// Stores an event and its effect in one transaction. Nil for an event that was already received.
@@ -61,6 +63,10 @@ package enum PaymentEvents {
             let refunded = try RefundLedger.refunded(of: charge.text("operationId"), in: transaction)
             return event.amount > refunded ? .elsewhere : .known
         case .disputed: return .dispute
+        case .refundFailed:
+            let accepted = try transaction.rows(
+                "SELECT 1 FROM refunds WHERE refundId = ? AND state = 'succeeded'", [.text(event.objectId)])
+            return accepted.isEmpty ? .known : .refundFailed
         case .failed, .canceled, nil: return .known
         }
     }

@@ -41,7 +41,7 @@ package struct Webhooks: Sendable {
             logger.critical(
                 "Stripe reports a successful charge that is not stored as successful.",
                 metadata: ["charge.operation": "\(event.operationId)", "stripe.object": "\(event.objectId)"])
-        case .elsewhere, .dispute:
+        case .elsewhere, .dispute, .refundFailed:
             logger.error(
                 "An operator must check a payment.",
                 metadata: ["event.type": "\(event.type)", "stripe.object": "\(event.objectId)"])
@@ -60,7 +60,11 @@ package struct PaymentEvent: Sendable {
         case canceled = "payment_intent.canceled"
         case refunded = "charge.refunded"
         case disputed = "charge.dispute.created"
+        case refundFailed = "refund.failed"
     }
+
+    /// The older name of `refund.failed`, and of other changes of a refund.
+    private static let refundUpdated = "charge.refund.updated"
 
     let id: String
     let type: String
@@ -74,8 +78,14 @@ package struct PaymentEvent: Sendable {
     let amount: Int64
     let currency: String
 
+    /// Of the object.
+    private let status: String
+
     /// Nil for a type that is ignored.
-    var kind: Kind? { Kind(rawValue: type) }
+    var kind: Kind? {
+        guard type == Self.refundUpdated else { return Kind(rawValue: type) }
+        return status == "failed" ? .refundFailed : nil
+    }
 
     /// Nil when it is not an event.
     init?(_ json: JSON) {
@@ -93,6 +103,7 @@ package struct PaymentEvent: Sendable {
         chargeIds = [objectId, text("payment_intent"), text("charge")].filter { !$0.isEmpty }
         operationId = String((object["metadata"]?["operation_id"]?.stringValue ?? "").prefix(Self.idBytes.upperBound))
         currency = text("currency")
+        status = text("status")
         let told = (object[Kind(rawValue: type) == .refunded ? "amount_refunded" : "amount"]?.intValue) ?? 0
         amount = StripeAmount.minorUnits(told, currency: currency)
     }

@@ -121,13 +121,15 @@ class Run:
         findings += self.faults.findings() + report.idle_faults(self.happened, self.logs(*schedule.SERVICES))
         findings += self.verify()
         counts = {what: sum(fact["what"] == what for fact in self.log.told) for what in ("order", "refund", "denied", "stock", "maybe", "refused")}
+        events = len(self.shop.provider.books()["events"])
         text = "\n".join([
             f"seed {self.options.seed}, {end:.0f} s, {len(self.happened)} faults, {self.faults.kills} kills, "
             f"{self.options.shoppers} shoppers", "Longest time without a success, in seconds, until the next fault:", "",
             report.text(self.happened, self.log.answers, end), "",
             f"acknowledged: {counts['order']} orders, {counts['refund']} refunds, {counts['denied']} refused refunds, "
             f"{counts['stock']} changes of stock; "
-            f"{counts['maybe']} changes of stock without an answer; {counts['refused']} refusals of a good card",
+            f"{counts['maybe']} changes of stock without an answer; {counts['refused']} refusals of a good card; "
+            f"{events} events of the provider",
             *(f"WRONG: {finding}" for finding in findings),
             "The clients' log and the data disagree, or a request failed for good." if findings else
             "Each acknowledged order, charge, refund and change of stock is in the data once."])
