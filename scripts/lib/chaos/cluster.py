@@ -144,7 +144,7 @@ class Cluster:
             raise RuntimeError(f"{program}: {done.stdout.strip()[-500:]}")
 
     def _pid(self, name):
-        """Of the server that runs, or None."""
+        """The pid of the running server, or None."""
         try:
             with open(f"{self._data(name)}/postmaster.pid", encoding="ascii") as file:
                 pid = int(file.readline())

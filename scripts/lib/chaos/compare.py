@@ -3,7 +3,7 @@ import collections
 
 # The facts of the clients' log, by `what`:
 #   order   orderId, orderNo, total, items: [[productId, quantity], ...]
-#   refund  orderId, amount, pending    whether the shop told that the provider had not decided yet
+#   refund  orderId, amount, pending    whether the provider had not decided yet
 #   denied  orderId, amount
 #   stock   productId, amount     a change of the stock that was acknowledged
 #   maybe   productId, amount     a change of the stock without an answer
@@ -22,7 +22,8 @@ def compare(told, data):
     for fact in told:
         facts[fact["what"]].append(fact)
     return [
-        *_orders(facts, data["orders"]), *_money(data), *_refunds(facts, data), *_events(data), *_stock(facts, data["opening"], data["stock"]),
+        *_orders(facts, data["orders"]), *_money(data), *_refunds(facts, data), *_events(data),
+        *_stock(facts, data["opening"], data["stock"]),
         *_once("confirmation mails", data["mails"], [order["orderNo"] for order in data["orders"]]),
         *_once("sales in analytics", data["sales"], [order["objectId"] for order in data["orders"]]),
     ]

@@ -4,7 +4,7 @@ import typing
 
 KILL, PAUSE, HANG, RESTART, SCALE = "kill", "pause", "hang", "restart", "scale"
 DROP, DELAY, FULL, STALL, CLOCK, CARDS = "drop", "delay", "full disk", "slow disk", "clock", "cards"
-# Of the payment provider: no answer, an answer that comes too late, an error, events, refunds.
+# Faults of the payment provider: no answer, an answer after the client's timeout, an error, events, refunds.
 SILENT, LATE, ERRORS, EVENTS, REFUNDS = "silent provider", "late provider", "provider's errors", "late events", "refused refunds"
 FAILOVER, OUTAGE = "failover", "database restart"
 PROVIDER = (SILENT, LATE, ERRORS, EVENTS, REFUNDS)

@@ -20,7 +20,7 @@ PATIENCE_SECONDS = 120
 PURCHASES_PER_SIGN_IN = 4
 # How often a shopper tries to pay with a good card.
 ATTEMPTS = 3
-# Of the error when the provider refuses a refund.
+# A part of the error when the provider refuses a refund.
 REFUSED_REFUND = "The refund was refused"
 # The share of answered writes with an Idempotency-Key that are sent again.
 REPEATED_SHARE = 0.25
