@@ -10,7 +10,8 @@ Control (no key needed):
   POST /_control/fail        {"how": …, "times": 1, "method": "POST", "path": "regular expression", "seconds": 2}
   POST /_control/forget_keys simulates that a day passes
   POST /_control/settle      {"status": "succeeded" or "canceled"}: the outcome of intents in state processing
-  POST /_control/authenticate {"outcome": "succeed" or "fail"}: what the bank says about intents in state requires_action
+  POST /_control/authenticate {"outcome": "succeed" or "fail", "id"?}: what the bank says about intents in state
+                             requires_action, or about this one
   POST /_control/event       {"type", "objectId", "eventId"?, "secret", "how"?, "url"?}: signs an event about an object and sends it
                              to `url`; answers {"status", "answer", "body", "header"}
   POST /_control/charge      {"id", "changes"}: changes a charge; null removes it and its intent, an empty id makes one
@@ -258,9 +259,9 @@ def charge_intent(intent):
     intent.update(status="succeeded", latest_charge=charge["id"])
 
 
-def authenticate(outcome):
+def authenticate(outcome, only=None):
     for intent in intents.values():
-        if intent["status"] != "requires_action":
+        if intent["status"] != "requires_action" or only not in (None, intent["id"]):
             continue
         if outcome == "fail":
             failed = Refusal(402, "card_error", "payment_intent_authentication_failure", "The authentication failed.")
@@ -487,7 +488,7 @@ class Handler(BaseHTTPRequestHandler):
             elif what == "settle":
                 settle(order["status"])
             elif what == "authenticate":
-                authenticate(order["outcome"])
+                authenticate(order["outcome"], order.get("id"))
             state = {
                 "taken": len(charges), "amounts": [charge["amount"] for charge in charges.values()],
                 "back": sum(refund["amount"] for refund in refunds.values() if refund["status"] == "succeeded"),
@@ -540,7 +541,10 @@ class Handler(BaseHTTPRequestHandler):
         return 404, invalid(None, "Unrecognized request URL", None).body
 
     def serve(self):
-        body = self.rfile.read(int(self.headers.get("Content-Length", "0"))).decode()
+        length = int(self.headers.get("Content-Length", "0"))
+        body = self.rfile.read(length).decode()
+        if len(body.encode()) < length:
+            return self.end_now()  # The client was killed.
         path = urlsplit(self.path).path
         if path.startswith("/_control/"):
             return self.control(path.rsplit("/", 1)[1], body)
@@ -632,6 +636,7 @@ class Server(ThreadingHTTPServer):
         pass  # The client disconnected.
 
 
-server = Server(("127.0.0.1", 0), Handler)
-print("listening", server.server_address[1], flush=True)
-server.serve_forever()
+if __name__ == "__main__":
+    server = Server(("127.0.0.1", 0), Handler)
+    print("listening", server.server_address[1], flush=True)
+    server.serve_forever()

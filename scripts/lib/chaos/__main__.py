@@ -1,5 +1,6 @@
 """The work of scripts/chaos on a running suite: load, faults, report, comparison."""
 import argparse
+import collections
 import os
 import subprocess
 import sys
@@ -13,7 +14,9 @@ import audit
 import report
 import schedule
 from client import Client, Log
+from cluster import Cluster
 from faults import Faults, Impossible
+from provider import Provider
 from report import Happened
 from shoppers import OPENING_STOCK, PATIENCE_SECONDS, Desk, Shop, Shopper
 
@@ -27,10 +30,13 @@ def arguments():
     parser = argparse.ArgumentParser(prog="scripts/chaos")
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--minutes", type=int, required=True)
+    parser.add_argument("--database", default="sqlite", choices=schedule.OF_DATABASE)
     parser.add_argument("--list", action="store_true", help="print the faults, and do nothing else")
     parser.add_argument("--shoppers", type=int, default=12)
     parser.add_argument("--port", type=int)
     parser.add_argument("--data")
+    parser.add_argument("--provider-port", type=int, help="of provider_double.py")
+    parser.add_argument("--cluster", default="", help="the folder of cluster.py, or empty")
     parser.add_argument("--disk", default="", help="the mount point of the suite's own disk")
     parser.add_argument("--clock", default="", help="the file that steps the suite's clock")
     parser.add_argument("--report", default=".", help="the folder for chaos.txt and chaos-log.jsonl")
@@ -49,8 +55,9 @@ class Run:
         self.log = Log(os.path.join(options.report, "chaos-log.jsonl"))
         with open(os.path.join(options.data, "master.key"), encoding="ascii") as file:
             self.master_key = file.read().strip()
-        self.shop = Shop(options.port, self.log, self.master_key, options.seed)
-        self.faults = Faults(str(ROOT), options.data, options.disk, options.clock, self.shop)
+        self.shop = Shop(options.port, self.log, self.master_key, options.seed, Provider(options.provider_port))
+        self.cluster = Cluster(options.cluster) if options.cluster else None
+        self.faults = Faults(str(ROOT), options.data, options.disk, options.clock, self.shop, self.cluster)
         self.happened = []
 
     def __call__(self):
@@ -109,17 +116,21 @@ class Run:
         client = Client(self.options.port, self.log, self.master_key)
         say("Comparing the clients' log with the data")
         opening = {product: OPENING_STOCK for product in self.shop.products}
-        findings = self.log.problems + audit.settle(client, self.options.data, opening, self.log.told)
+        query = self.cluster.rows if self.cluster else audit.of_files(self.options.data)
+        findings = self.log.problems + audit.settle(client, self.options.data, query, self.shop.provider, opening, self.log.told)
         findings += report.crashes(self.logs("supervisord.log"))
         findings += self.faults.findings() + report.idle_faults(self.happened, self.logs(*schedule.SERVICES))
         findings += self.verify()
-        counts = {what: sum(fact["what"] == what for fact in self.log.told) for what in ("order", "refund", "stock", "maybe", "refused")}
+        counts = collections.Counter(fact["what"] for fact in self.log.told)
+        events = len(self.shop.provider.books()["events"])
         text = "\n".join([
             f"seed {self.options.seed}, {end:.0f} s, {len(self.happened)} faults, {self.faults.kills} kills, "
             f"{self.options.shoppers} shoppers", "Longest time without a success, in seconds, until the next fault:", "",
             report.text(self.happened, self.log.answers, end), "",
-            f"acknowledged: {counts['order']} orders, {counts['refund']} refunds, {counts['stock']} changes of stock; "
-            f"{counts['maybe']} changes of stock without an answer; {counts['refused']} refusals of a good card",
+            f"acknowledged: {counts['order']} orders, {counts['refund']} refunds, {counts['denied']} refused refunds, "
+            f"{counts['stock']} changes of stock; "
+            f"{counts['maybe']} changes of stock without an answer; {counts['refused']} refusals of a good card; "
+            f"{events} events of the provider",
             *(f"WRONG: {finding}" for finding in findings),
             "The clients' log and the data disagree, or a request failed for good." if findings else
             "Each acknowledged order, charge, refund and change of stock is in the data once."])
@@ -151,7 +162,7 @@ class Run:
 
 def main():
     options = arguments()
-    faults = schedule.schedule(options.seed, options.minutes)
+    faults = schedule.schedule(options.seed, options.minutes, options.database)
     if options.list:
         for fault in faults:
             print(f"{fault.number:>4}  {fault.text}" + ("" if fault.pause else "; the next at once"))

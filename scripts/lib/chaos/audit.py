@@ -3,6 +3,7 @@ import json
 import os
 import re
 import sqlite3
+import subprocess
 import time
 import urllib.parse
 
@@ -20,6 +21,11 @@ def rows(folder, service, sql):
         return database.execute(sql).fetchall()
     finally:
         database.close()
+
+
+def of_files(folder):
+    """Reads rows of a service's file."""
+    return lambda service, sql: rows(folder, service, sql)
 
 
 def _find(client, name, condition, **options):
@@ -51,34 +57,35 @@ def _confirmations(folder):
     return numbers
 
 
-def read(client, folder, opening):
-    """The data of the shop in that folder. client has the master key."""
-    made = "SELECT c.orderId, r.amount FROM"
+def _amounts(found):
+    return [(order_id, int(amount)) for order_id, amount in found]
+
+
+def read(client, folder, query, provider, opening):
+    """The data of the shop in that folder. client has the master key; query(service, sql) reads rows of a service."""
+    def refunds(state):
+        return _amounts(query(
+            "payments", "SELECT c.orderId, r.amount FROM refunds r JOIN charges c ON c.operationId = r.chargeOperationId "
+            f"WHERE r.state = '{state}'"))
+
     stock = _find(client, "Product", {"objectId": {"$in": sorted(opening)}}, keys="stock")
     return {
         "orders": _orders(client), "opening": opening,
         "stock": {product["objectId"]: product.get("stock") for product in stock},
-        "charges": rows(folder, "payments", "SELECT orderId, amount FROM charges WHERE state = 'succeeded'"),
-        "refunds": rows(
-            folder, "payments",
-            f"{made} refunds r JOIN charges c ON c.operationId = r.chargeOperationId WHERE r.state = 'succeeded'"),
-        "providerCharges": rows(
-            folder, "payments",
-            "SELECT orderId, amount FROM sandboxCharges WHERE failure IS NULL AND clientSecret IS NULL"),
-        "providerRefunds": rows(
-            folder, "payments", f"{made} sandboxRefunds r JOIN sandboxCharges c ON c.chargeId = r.chargeId"),
-        "mails": _confirmations(folder),
-        "sales": [row[0] for row in rows(folder, "analytics", "SELECT orderId FROM sales")],
+        "charges": _amounts(query("payments", "SELECT orderId, amount FROM charges WHERE state = 'succeeded'")),
+        "refunds": refunds("succeeded"), "refusedRefunds": refunds("refused"), "provider": provider.books(),
+        "events": query("payments", "SELECT eventId, effect FROM paymentEvents"),
+        "mails": _confirmations(folder), "sales": [row[0] for row in query("analytics", "SELECT orderId FROM sales")],
     }
 
 
-def settle(client, folder, opening, told):
+def settle(client, folder, query, provider, opening, told):
     """The findings that remain after the outboxes had time to deliver."""
     end = time.monotonic() + WAIT_SECONDS
     while True:
         try:
-            findings = compare(told, read(client, folder, opening))
-        except (OSError, ValueError, sqlite3.Error) as error:
+            findings = compare(told, read(client, folder, query, provider, opening))
+        except (OSError, ValueError, RuntimeError, sqlite3.Error, subprocess.SubprocessError) as error:
             findings = [f"the data could not be read: {error!r}"]
         if not findings or time.monotonic() > end:
             return findings

@@ -3,7 +3,8 @@ import collections
 
 # The facts of the clients' log, by `what`:
 #   order   orderId, orderNo, total, items: [[productId, quantity], ...]
-#   refund  orderId, amount
+#   refund  orderId, amount, pending    whether the provider had not decided yet
+#   denied  orderId, amount
 #   stock   productId, amount     a change of the stock that was acknowledged
 #   maybe   productId, amount     a change of the stock without an answer
 #   open    userId, items         a customer without a last answer, and what the bag may have had
@@ -13,15 +14,16 @@ LISTED_MAX = 10
 def compare(told, data):
     """What does not agree, a sentence each.
 
-    data: orders [{objectId, orderNo, total, refundedTotal, userId}], charges and refunds [(orderId, amount)] that payments
-    made, providerCharges and providerRefunds the same of the provider, opening and stock {productId: pieces}, mails [orderNo],
-    sales [orderId].
+    data: orders [{objectId, orderNo, total, refundedTotal, userId}], charges, refunds and refusedRefunds [(orderId, amount)] of
+    payments, provider: the answer of provider.books(), events [(eventId, effect)] that payments took, opening and stock
+    {productId: pieces}, mails [orderNo], sales [orderId].
     """
     facts = collections.defaultdict(list)
     for fact in told:
         facts[fact["what"]].append(fact)
     return [
-        *_orders(facts, data["orders"]), *_money(facts, data), *_stock(facts, data["opening"], data["stock"]),
+        *_orders(facts, data["orders"]), *_money(data), *_refunds(facts, data), *_events(data),
+        *_stock(facts, data["opening"], data["stock"]),
         *_once("confirmation mails", data["mails"], [order["orderNo"] for order in data["orders"]]),
         *_once("sales in analytics", data["sales"], [order["objectId"] for order in data["orders"]]),
     ]
@@ -59,7 +61,7 @@ def _sums(rows):
     return sums
 
 
-def _money(facts, data):
+def _money(data):
     totals = {order["objectId"]: order["total"] for order in data["orders"]}
     charged, refunded = _sums(data["charges"]), _sums(data["refunds"])
     counts = collections.Counter(key for key, _ in data["charges"])
@@ -69,20 +71,43 @@ def _money(facts, data):
     for key in sorted(charged.keys() - totals.keys()):
         if charged[key] != refunded[key]:
             yield f"no order {key}, but a charge of {charged[key]}, of which {refunded[key]} are refunded"
-    for name, ours, theirs in (
-            ("charges", data["charges"], data["providerCharges"]), ("refunds", data["refunds"], data["providerRefunds"])):
-        ours, theirs = collections.Counter(map(tuple, ours)), collections.Counter(map(tuple, theirs))
+    for name in ("charges", "refunds"):
+        ours, theirs = (collections.Counter(map(tuple, rows)) for rows in (data[name], data["provider"][name]))
         if missing := theirs - ours:
             yield f"the provider has {name} that payments has not: {_few(missing)}"
         if surplus := ours - theirs:
             yield f"payments has {name} that the provider has not: {_few(surplus)}"
-    acknowledged = _sums((fact["orderId"], fact["amount"]) for fact in facts["refund"])
+
+
+def _refunds(facts, data):
+    refunded, refused = _sums(data["refunds"]), _sums(data["refusedRefunds"])
+    done, pending, denied = (
+        _sums((fact["orderId"], fact["amount"]) for fact in found) for found in (
+            [fact for fact in facts["refund"] if not fact["pending"]], [fact for fact in facts["refund"] if fact["pending"]],
+            facts["denied"]))
     for order in sorted(data["orders"], key=lambda order: order["objectId"]):
         key = order["objectId"]
-        if not acknowledged[key] == refunded[key] == order["refundedTotal"]:
+        # A pending refund was made later, or refused later.
+        outcomes = [(done[key] + pending[key], denied[key]), (done[key], denied[key] + pending[key])]
+        if (refunded[key], refused[key]) not in outcomes or order["refundedTotal"] != refunded[key]:
             yield (
-                f"order {key}: refunds of {acknowledged[key]} were acknowledged, payments made {refunded[key]}, "
-                f"the order has {order['refundedTotal']}")
+                f"order {key}: refunds of {done[key]} were acknowledged, {pending[key]} were pending, {denied[key]} refused; "
+                f"payments made {refunded[key]} and has {refused[key]} as refused, the order has {order['refundedTotal']}")
+
+
+def _events(data):
+    found = collections.Counter(event for event, _ in data["events"])
+    if missing := set(data["provider"]["events"]) - found.keys():
+        yield f"payments took events that it has not: {_few(missing)}"
+    if twice := [event for event, count in found.items() if count > 1]:
+        yield f"payments has events twice: {_few(twice)}"
+    if count := data["provider"]["undelivered"]:
+        yield f"{count} events of the provider were not delivered"
+    for event, effect in data["events"]:
+        if effect not in ("known", "decided"):
+            yield f"the effect of the provider's event {event} is `{effect}`"
+    for violation in data["provider"]["violations"]:
+        yield f"the provider was asked wrongly: {violation}"
 
 
 def _stock(facts, opening, stock):

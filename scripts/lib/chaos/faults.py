@@ -1,4 +1,4 @@
-"""Performs the faults of a schedule on the processes, the bus, the disk and the clock of one suite.
+"""Performs the faults of a schedule on the processes, the bus, the disk, the clock, the provider and the database of one suite.
 
 A fault that does nothing would make a run pass: each is checked where it can be, and the others are counted.
 """
@@ -30,10 +30,13 @@ class Impossible(Exception):
 
 
 class Faults:
-    """disk: the mount point of the suite's separate disk, or empty. clock: the file with the clock's step, or empty."""
+    """disk: the mount point of the suite's separate disk, or empty. clock: the file with the clock's step, or empty.
 
-    def __init__(self, root, data, disk, clock, shop):
-        self.root, self.data, self.disk, self.clock, self.shop = root, data, disk, clock, shop
+    cluster: PostgreSQL's servers, or None.
+    """
+
+    def __init__(self, root, data, disk, clock, shop, cluster=None):
+        self.root, self.data, self.disk, self.clock, self.shop, self.cluster = root, data, disk, clock, shop, cluster
         self.notes = []
         self.kills = 0
         self.tried, self.idle = collections.Counter(), collections.Counter()
@@ -124,12 +127,14 @@ class Faults:
     # --- Faults that last
 
     def _last(self, fault):
-        begin, end = {
+        begin, end = (lambda: self._provide(fault), self._heal) if fault.kind in schedule.PROVIDER else {
             schedule.DROP: (lambda: self._bus(f"{fault.target} {fault.amount} 0\n"), lambda: self._bus("")),
             schedule.DELAY: (lambda: self._bus(f"{fault.target} 0 {fault.amount:.0f}\n"), lambda: self._bus("")),
             schedule.FULL: (self._fill, self._empty), schedule.STALL: (self._require_disk, self._thaw),
             schedule.CLOCK: (lambda: self._jump(fault.amount), lambda: self._step(0)),
             schedule.CARDS: (lambda: self._cards(FAULTY_CARD_SHARE), lambda: self._cards(CARD_SHARE)),
+            schedule.FAILOVER: (lambda: self.cluster.kill(), lambda: self.cluster.fail_over()),
+            schedule.OUTAGE: (lambda: self.cluster.end(), lambda: self.cluster.resume()),
         }[fault.kind]
         try:
             begin()
@@ -219,6 +224,17 @@ class Faults:
 
     def _cards(self, share):
         self.shop.card_share = share
+
+    # --- The payment provider
+
+    def _provide(self, fault):
+        self.tried["faults of the provider"] += 1
+        self.shop.provider.change_mode(fault.kind, fault.amount)
+
+    def _heal(self):
+        if not (hits := self.shop.provider.change_mode()):
+            self.idle["faults of the provider"] += 1
+        self.notes.append(f"it met {hits} requests")
 
 
 def _signal(pid, number):

@@ -4,10 +4,16 @@ import typing
 
 KILL, PAUSE, HANG, RESTART, SCALE = "kill", "pause", "hang", "restart", "scale"
 DROP, DELAY, FULL, STALL, CLOCK, CARDS = "drop", "delay", "full disk", "slow disk", "clock", "cards"
-OTHERS = (PAUSE, HANG, RESTART, SCALE, DROP, DELAY, FULL, STALL, CLOCK, CARDS)
+# Faults of the payment provider: no answer, an answer after the client's timeout, an error, events, refunds.
+SILENT, LATE, ERRORS, EVENTS, REFUNDS = "silent provider", "late provider", "provider's errors", "late events", "refused refunds"
+FAILOVER, OUTAGE = "failover", "database restart"
+PROVIDER = (SILENT, LATE, ERRORS, EVENTS, REFUNDS)
+# The disk has no databases when PostgreSQL has them.
+OF_DATABASE = {"sqlite": (FULL, STALL), "postgresql": (FAILOVER, OUTAGE)}
+EVERYWHERE = (PAUSE, HANG, RESTART, SCALE, DROP, DELAY, CLOCK, CARDS, *PROVIDER)
 # Faults that last. A process may be killed in their middle.
-LASTING = (DROP, DELAY, FULL, STALL, CLOCK, CARDS)
-KILLS_PER_MINUTE, OTHERS_PER_MINUTE = 10, 5
+LASTING = (DROP, DELAY, CLOCK, CARDS, *PROVIDER, *OF_DATABASE["sqlite"], *OF_DATABASE["postgresql"])
+KILLS_PER_MINUTE, OTHERS_PER_MINUTE = 10, 8
 # Replicas at the start; the other services have one each.
 SCALE_AT_START = {"catalog": 2, "users": 2, "bag": 2, "payments": 2}
 SERVICES = ("gateway", "catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash", "cloud", "web")
@@ -20,7 +26,8 @@ CLOCK_STEPS = (-60, -7, 7, 60)
 class Fault(typing.NamedTuple):
     """number: from 1. target: a replica, service=count, a service or *. seconds: how long a lasting fault goes on.
 
-    amount: seconds of a pause, share of lost messages, milliseconds of a delay, seconds of a stall, of a clock's step.
+    amount: seconds of a pause, share of lost messages or of the provider's requests, milliseconds of a delay, seconds of a
+    stall, of a clock's step.
     meanwhile: the replica that is killed in the middle, or empty.
     pause: seconds until the next fault; 0: the next one begins at once, before the shop has recovered.
     """
@@ -41,13 +48,19 @@ class Fault(typing.NamedTuple):
             DELAY: f"{self.target} gets messages {self.amount:.0f} ms late", FULL: "the disk is full",
             STALL: f"the disk stands still for {self.amount} s, again and again",
             CLOCK: f"the clock is {self.amount:+.0f} s off", CARDS: "most cards are refused or ask their bank",
+            SILENT: f"the provider leaves {self.amount:.0%} unanswered", LATE: f"the provider answers {self.amount:.0%} too late",
+            ERRORS: f"the provider answers {self.amount:.0%} with an error",
+            EVENTS: f"{self.amount:.0%} of the provider's events come late and twice",
+            REFUNDS: f"the provider fails {self.amount:.0%} of the refunds, and later refuses them",
+            FAILOVER: "PostgreSQL's primary is killed, its standby promoted", OUTAGE: "PostgreSQL is stopped and started",
         }.get(self.kind, f"{self.kind} {self.target}")
         lasting = f", {self.seconds} s" if self.kind in LASTING else ""
         return words + lasting + (f", kill {self.meanwhile} meanwhile" if self.meanwhile else "")
 
 
 class _Planner:
-    def __init__(self, seed):
+    def __init__(self, seed, database):
+        self.kinds_of_others = (*EVERYWHERE, *OF_DATABASE[database])
         self.random = random.Random(seed)
         self.scale = dict(SCALE_AT_START)
         self.deck = []
@@ -59,7 +72,7 @@ class _Planner:
     def other(self):
         """Each other kind comes once before one comes again."""
         if not self.deck:
-            self.deck = list(OTHERS)
+            self.deck = list(self.kinds_of_others)
             self.random.shuffle(self.deck)
         return self.deck.pop()
 
@@ -93,6 +106,8 @@ class _Planner:
             amount = round(pick.uniform(0.02, 0.2), 2)
         elif kind == DELAY:
             amount = pick.randrange(100, 1500, 100)
+        elif kind in PROVIDER:
+            amount = round(pick.uniform(0.3, 0.9), 1)
         elif kind == STALL:
             amount = round(pick.uniform(0.2, 1.5), 1)
         elif kind == CLOCK:
@@ -103,9 +118,9 @@ class _Planner:
         return Fault(number, kind, target, seconds, amount, meanwhile, pause)
 
 
-def schedule(seed, minutes):
-    """The faults of a run: ten kills and five others a minute."""
-    planner = _Planner(seed)
+def schedule(seed, minutes, database="sqlite"):
+    """The faults of a run: ten kills and eight others a minute."""
+    planner = _Planner(seed, database)
     return [
         planner.fault(minute * (KILLS_PER_MINUTE + OTHERS_PER_MINUTE) + index + 1, kind)
         for minute in range(minutes) for index, kind in enumerate(planner.kinds())

@@ -4,7 +4,7 @@ import threading
 import time
 import uuid
 
-from client import Client, NeverAnswered, is_repeatable
+from client import RETRY_SECONDS, Client, NeverAnswered, is_repeatable
 
 ADDRESS = {
     "firstName": "Ada", "lastName": "Long", "phone": "+1 415 555 0100", "address1": "1 Main Street", "city": "Springfield",
@@ -20,6 +20,8 @@ PATIENCE_SECONDS = 120
 PURCHASES_PER_SIGN_IN = 4
 # How often a shopper tries to pay with a good card.
 ATTEMPTS = 3
+# A part of the error when the provider refuses a refund.
+REFUSED_REFUND = "The refund was refused"
 # The share of answered writes with an Idempotency-Key that are sent again.
 REPEATED_SHARE = 0.25
 
@@ -27,8 +29,8 @@ REPEATED_SHARE = 0.25
 class Shop:
     """What the threads share."""
 
-    def __init__(self, port, log, master_key, seed):
-        self.port, self.log, self.master_key, self.seed = port, log, master_key, seed
+    def __init__(self, port, log, master_key, seed, provider):
+        self.port, self.log, self.master_key, self.seed, self.provider = port, log, master_key, seed, provider
         self.products = []
         self.orders = []
         self.card_share = CARD_SHARE
@@ -167,9 +169,14 @@ class Shopper(Thread):
             return False
         act = self.random.choice(("confirm", "refuse", "leave"))
         if act != "leave":
-            # An earlier attempt whose answer was lost counts: the repetition is 101.
-            self.ask("order", "sandboxAction", {"clientSecret": result["clientSecret"], "confirms": act == "confirm"})
+            self.shop.provider.ask_bank(result["clientSecret"], act == "confirm")
         status, answer = self.ask("order", "checkoutResult", {"idempotencyKey": key, "giveUp": act == "leave"})
+        while status == 200 and answer["result"].get("status") == "requiresAction":
+            # The shop could not ask the provider.
+            if self.shop.gives_up():
+                raise NeverAnswered(f"checkoutResult after `{act}` at the bank")
+            time.sleep(RETRY_SECONDS)
+            status, answer = self.ask("order", "checkoutResult", {"idempotencyKey": key, "giveUp": act == "leave"})
         if status == 200 and "orderNo" in answer["result"]:
             if act != "confirm":
                 self.log.problem(f"{self.name}: after `{act}` at the bank there is {answer}")
@@ -222,6 +229,8 @@ class Desk(Thread):
         key = uuid.uuid4().hex
         wish = {"orderId": order_id, "amount": amount, "idempotencyKey": key}
         status, answer = self.keyed("refund", "POST", "/functions/refundOrder", wish, key)
+        if status == 400 and REFUSED_REFUND in answer.get("error", ""):
+            return self.log.tell("denied", orderId=order_id, amount=amount)
         if status != 200:
             return self.log.problem(f"refundOrder of {amount} of order {order_id} answered {status} {answer}")
         result = answer["result"]
@@ -230,7 +239,7 @@ class Desk(Thread):
             self.log.problem(f"refundOrder of {amount} of order {order_id} answered {answer}")
         # An order whose refund is pending takes no other.
         order[1] = 0 if is_pending else left - amount
-        return self.log.tell("refund", orderId=order_id, amount=amount, refundId=result.get("refundId"))
+        return self.log.tell("refund", orderId=order_id, amount=amount, pending=is_pending, refundId=result.get("refundId"))
 
     def deliver(self):
         product, amount = self.random.choice(self.shop.products), self.random.randint(1, 50)

@@ -1,5 +1,4 @@
-"""python3 -m unittest discover scripts/lib/chaos: the schedule, the report and the comparison, without a suite."""
-import copy
+"""python3 -m unittest discover scripts/lib/chaos: the schedule, the report and the faults, without a suite."""
 import os
 import shutil
 import sys
@@ -14,18 +13,8 @@ sys.path.append(str(LIB / "bench"))
 import client
 import report
 import schedule
-from compare import compare, subset_sums
 from faults import Faults, Impossible
 from report import Answer, Happened
-
-ORDER = {"what": "order", "orderId": "o1", "orderNo": 1000001, "total": 700, "userId": "u1", "items": [["p1", 2]]}
-REFUND = {"what": "refund", "orderId": "o1", "amount": 300}
-TOLD = [ORDER, REFUND, {"what": "stock", "productId": "p1", "amount": 5}]
-DATA = {
-    "orders": [{"objectId": "o1", "orderNo": 1000001, "total": 700, "refundedTotal": 300, "userId": "u1"}],
-    "charges": [("o1", 700)], "providerCharges": [("o1", 700)], "refunds": [("o1", 300)], "providerRefunds": [("o1", 300)],
-    "opening": {"p1": 100}, "stock": {"p1": 103}, "mails": [1000001], "sales": ["o1"],
-}
 
 
 class Schedule(unittest.TestCase):
@@ -34,16 +23,17 @@ class Schedule(unittest.TestCase):
         self.assertNotEqual(schedule.schedule(7, 3), schedule.schedule(8, 3))
 
     def test_a_longer_run_begins_like_a_shorter_one(self):
-        self.assertEqual(schedule.schedule(7, 5)[:30], schedule.schedule(7, 2))
+        self.assertEqual(schedule.schedule(7, 5)[:36], schedule.schedule(7, 2))
 
     def test_two_minutes_have_twenty_kills_and_each_other_kind(self):
         for seed in range(50):
-            faults = schedule.schedule(seed, 2)
-            kinds = [fault.kind for fault in faults]
-            self.assertEqual(kinds.count(schedule.KILL), 20)
-            self.assertEqual(set(kinds), {schedule.KILL, *schedule.OTHERS})
-            self.assertGreaterEqual(schedule.kills(faults), 20)
-            self.assertEqual([fault.number for fault in faults], list(range(1, 31)))
+            for database, own in schedule.OF_DATABASE.items():
+                faults = schedule.schedule(seed, 2, database)
+                kinds = [fault.kind for fault in faults]
+                self.assertEqual(kinds.count(schedule.KILL), 20)
+                self.assertEqual(set(kinds), {schedule.KILL, *schedule.EVERYWHERE, *own})
+                self.assertGreaterEqual(schedule.kills(faults), 20)
+                self.assertEqual([fault.number for fault in faults], list(range(1, 37)))
 
     def test_half_an_hour_has_300_kills(self):
         self.assertGreaterEqual(schedule.kills(schedule.schedule(1, 30)), 300)
@@ -64,92 +54,12 @@ class Schedule(unittest.TestCase):
                     self.assertLessEqual(int(number), scale.get(service, 1))
 
     def test_each_fault_has_a_text(self):
-        for fault in schedule.schedule(3, 20):
-            self.assertTrue(fault.text)
-            self.assertNotIn("None", fault.text)
-
-
-class Comparison(unittest.TestCase):
-    def found(self, told=None, **changes):
-        return compare(TOLD if told is None else told, copy.deepcopy(DATA) | changes)
-
-    def expect(self, part, told=None, **changes):
-        findings = self.found(told, **changes)
-        self.assertTrue(any(part in finding for finding in findings), findings)
-
-    def test_a_right_shop_has_no_findings(self):
-        self.assertEqual(self.found(), [])
-
-    def test_an_empty_shop_has_none(self):
-        nothing = {name: [] for name in DATA if name not in ("opening", "stock")}
-        self.assertEqual(compare([], nothing | {"opening": {"p1": 9}, "stock": {"p1": 9}}), [])
-
-    def test_a_lost_order(self):
-        self.expect("acknowledged orders are lost: o1", orders=[])
-
-    def test_an_order_that_no_client_was_given(self):
-        other = DATA["orders"][0] | {"objectId": "o2", "orderNo": 1000002}
-        self.expect("no client was given these orders: o2", orders=[*DATA["orders"], other])
-        findings = self.found([*TOLD, {"what": "open", "userId": "u1", "items": []}], orders=[*DATA["orders"], other])
-        self.assertFalse(any("no client" in finding for finding in findings), findings)
-
-    def test_a_wrong_total_and_number(self):
-        self.expect("total 700, the shop 701", orders=[DATA["orders"][0] | {"total": 701}])
-        self.expect("orderNo 1000001, the shop 5", orders=[DATA["orders"][0] | {"orderNo": 5}])
-
-    def test_a_number_that_is_given_twice(self):
-        self.expect("given twice: 1000001", orders=[*DATA["orders"], DATA["orders"][0] | {"objectId": "o2"}])
-
-    def test_two_purchases_with_the_same_order(self):
-        self.expect("answered with the same order: o1", [*TOLD, ORDER])
-
-    def test_a_charge_that_is_missing_or_made_twice(self):
-        self.expect("has 0 charges of 0", charges=[])
-        self.expect("has 2 charges of 1400", charges=[("o1", 700)] * 2)
-
-    def test_a_charge_without_an_order_must_be_refunded(self):
-        more = {"charges": [("o1", 700), ("o9", 50)], "providerCharges": [("o1", 700), ("o9", 50)]}
-        self.expect("no order o9, but a charge of 50, of which 0", **more)
-        refunds = [("o1", 300), ("o9", 50)]
-        self.assertEqual(self.found(**more, refunds=refunds, providerRefunds=refunds), [])
-
-    def test_a_provider_with_other_charges_or_refunds(self):
-        self.expect("provider has charges that payments has not", providerCharges=[("o1", 700)] * 2)
-        self.expect("payments has charges that the provider has not", providerCharges=[])
-        self.expect("provider has refunds that payments has not", providerRefunds=[("o1", 300)] * 2)
-
-    def test_a_refund_that_is_missing_or_made_twice(self):
-        self.expect("refunds of 300 were acknowledged, payments made 0", refunds=[], providerRefunds=[])
-        self.expect("payments made 600", refunds=[("o1", 300)] * 2, providerRefunds=[("o1", 300)] * 2)
-        self.expect("the order has 0", orders=[DATA["orders"][0] | {"refundedTotal": 0}])
-
-    def test_wrong_stock(self):
-        self.expect("has 102 pieces and should have 103", stock={"p1": 102})
-        self.expect("has None pieces", stock={})
-
-    def test_a_change_of_stock_without_an_answer_may_have_happened(self):
-        maybe = [{"what": "maybe", "productId": "p1", "amount": amount} for amount in (7, 11)]
-        for more in (0, 7, 11, 18):
-            self.assertEqual(self.found(TOLD + maybe, stock={"p1": 103 + more}), [])
-        self.expect("some of [7, 11] more", TOLD + maybe, stock={"p1": 107})
-
-    def test_an_unanswered_checkout_explains_its_own_items_only(self):
-        told = [*TOLD, {"what": "open", "userId": "u1", "items": [["p1", 3], ["p2", 1]]}]
-        for stock in (103, 100):
-            self.assertEqual(self.found(told, stock={"p1": stock}), [])
-        for stock in (102, 106):
-            self.expect("should have 103", told, stock={"p1": stock})
-        self.expect("should have 103", [*TOLD, {"what": "open", "userId": "u1", "items": [["p2", 3]]}], stock={"p1": 100})
-
-    def test_a_mail_and_a_sale_once_each(self):
-        self.expect("confirmation mails are missing: 1000001", mails=[])
-        self.expect("confirmation mails are too many: 1000001", mails=[1000001] * 2)
-        self.expect("sales in analytics are missing: o1", sales=[])
-
-    def test_sums_of_subsets(self):
-        self.assertEqual(subset_sums([]), {0})
-        self.assertEqual(subset_sums([1, 1, 5]), {0, 1, 2, 5, 6, 7})
-        self.assertEqual(len(subset_sums([50] * 1000)), 1001)
+        for database in schedule.OF_DATABASE:
+            for fault in schedule.schedule(3, 20, database):
+                # All others have words of their own.
+                self.assertEqual(
+                    fault.text.startswith(f"{fault.kind} "), fault.kind in (schedule.KILL, schedule.RESTART, schedule.SCALE), fault.text)
+                self.assertNotIn("None", fault.text)
 
 
 class Report(unittest.TestCase):
@@ -238,6 +148,22 @@ class Effects(unittest.TestCase):
             for _ in range(8):
                 self.faults.kill("bag-1")
         self.assertEqual(self.faults.findings(), ["2 of 2 scripts did nothing"])
+
+
+    def test_faults_of_the_provider_that_meet_nothing(self):
+        provider = mock.Mock()
+        self.faults.shop = mock.Mock(provider=provider)
+        for hits in (0, 0, 5):
+            provider.change_mode.return_value = hits
+            self.faults.perform(schedule.Fault(1, schedule.SILENT, seconds=0.01, amount=0.5))
+            self.assertEqual(provider.change_mode.call_args_list[-2:], [mock.call(schedule.SILENT, 0.5), mock.call()])
+        self.assertEqual(self.faults.findings(), ["2 of 3 faults of the provider did nothing"])
+
+    def test_a_failover_begins_with_a_kill_and_ends_with_a_standby(self):
+        self.faults.cluster = mock.Mock()
+        for kind in (schedule.FAILOVER, schedule.OUTAGE):
+            self.faults.perform(schedule.Fault(1, kind, seconds=0.01))
+        self.assertEqual(self.faults.cluster.method_calls, [mock.call.kill(), mock.call.fail_over(), mock.call.end(), mock.call.resume()])
 
 
 class Answers(unittest.TestCase):
