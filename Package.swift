@@ -269,7 +269,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
             path: "scripts/lib/load",
-            exclude: ["shoppers.json"]
+            exclude: ["picture.py", "shoppers.json", "test_picture.py"]
         ),
         .executableTarget(
             name: "MoveIn",
