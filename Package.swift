@@ -425,6 +425,12 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
     ]
 }
 
+// Hummingbird is for the benchmarks alone. scripts/test builds the tests without them, and then them beside the tests.
+if Context.environment["SATCHEL_BENCHMARKS"] == "off" {
+    package.products.removeAll { $0.name == "satchel-bench" }
+    package.targets.removeAll { $0.name == "Benchmarks" }
+}
+
 // scripts/lib/common.sh builds without cross-module optimisation and without debug information. That saves a third of
 // the compile time and costs little for packages that mark their inlinable functions. Satchel's modules mark none, and
 // stack traces need their lines: these flags restore both for them. A failed test names its line itself.
