@@ -5,7 +5,7 @@ import NIOEmbedded
 import NIOHTTP1
 import Testing
 
-/// Requests and responses between NIO's messages of HTTP/1 and those of HTTPTypes.
+/// Translation between NIO's HTTP/1 messages and HTTPTypes.
 @Suite struct HTTPCodecTests {
     private func withChannel<Result>(_ body: (EmbeddedChannel) throws -> Result) throws -> Result {
         let channel = EmbeddedChannel()

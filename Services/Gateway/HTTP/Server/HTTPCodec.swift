@@ -17,7 +17,7 @@ package enum HTTPResponsePart: Sendable, Hashable {
     case end(HTTPFields?)
 }
 
-/// Translates the messages of NIO's decoder into those of HTTPTypes, and responses back for NIO's encoder.
+/// Translates NIO's decoded HTTP/1 requests to HTTPTypes, and responses back for NIO's encoder.
 ///
 /// The codec of swift-nio-extras does the same; that package names a TLS library and ten more packages, which each first
 /// build would fetch, and it parses each path as a URL.
