@@ -50,11 +50,9 @@ let package = Package(
     // At most one trait per package: SwiftPM passes several traits to the compiler in a random order, and a changed
     // command recompiles the package (swiftlang/swift-package-manager#10525). Satchel needs none of the default traits.
     dependencies: [
-        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),
         .package(url: "https://github.com/apple/swift-protobuf", exact: "1.39.0", traits: []),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
-        .package(url: "https://github.com/apple/swift-nio-extras", exact: "1.35.2"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
@@ -157,8 +155,6 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOWebSocket", package: "swift-nio"),
                 .product(name: "ServiceContextModule", package: "swift-service-context"),
@@ -214,15 +210,15 @@ let package = Package(
 // same command, so that a change of variant compiles only the difference. `--product` is no alternative: SwiftPM
 // accepts one product at a time and plans each build again.
 //
-// Both variants depend on the same packages, except for one small one: SwiftPM deletes the sources of a dropped package
-// and recompiles them when it returns. So ArgumentParser and Hummingbird are listed above, although only tools use
-// them.
+// SwiftPM deletes the sources of a package that the variant drops, and recompiles them when it returns. So ArgumentParser
+// is listed above, although only tools use it. Hummingbird is not: it names seventeen packages that no shop needs, among
+// them two copies of a TLS library, and each first build would fetch them. Only the benchmarks are recompiled for it.
 //
-// No target may depend on AsyncHTTPClient or HummingbirdTLS: they bring a TLS library of four hundred C files. SwiftPM
-// fetches them anyway, because Hummingbird's package names them.
+// No target may depend on AsyncHTTPClient or HummingbirdTLS: they bring a TLS library of four hundred C files.
 if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
     package.dependencies += [
-        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0")
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
     ]
     package.products += [
         .executable(name: "satchel-bench", targets: ["Benchmarks"]),
@@ -278,7 +274,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
             path: "scripts/lib/load",
-            exclude: ["shoppers.json"]
+            exclude: ["picture.py", "shoppers.json", "test_picture.py"]
         ),
         .executableTarget(
             name: "MoveIn",
@@ -354,7 +350,6 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
             ],
             swiftSettings: unoptimised),
         .testTarget(
@@ -433,6 +428,12 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             exclude: ["Corpus"]
         ),
     ]
+}
+
+// Hummingbird is for the benchmarks alone. scripts/test builds the tests without them, and then them beside the tests.
+if Context.environment["SATCHEL_BENCHMARKS"] == "off" {
+    package.products.removeAll { $0.name == "satchel-bench" }
+    package.targets.removeAll { $0.name == "Benchmarks" }
 }
 
 // scripts/lib/common.sh builds without cross-module optimisation and without debug information. That saves a third of

@@ -19,7 +19,7 @@ import Testing
         refunds = Refunds(store: sandbox.store, provider: provider, logger: Logger(label: "test"))
     }
 
-    /// A charge whose refund the provider refuses, because somebody refunded it there.
+    /// The provider refuses to refund a charge that was refunded in its dashboard.
     private func refuse() async throws {
         let request = ChargeRequest.with {
             $0.operationID = "charge1"

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// What sellers write. In a suite of its own: footers of all pages show it.
+    /// Sellers' texts, in a separate suite: footers of all pages show them.
     @Test func textsOfSellersAreEscaped() async throws {
         try await Suite.with(settings: ["SATCHEL_STOREFRONT": "true", "SATCHEL_SHOP_NAME": Self.script]) { suite in
             let master = ParseClient.master(suite)

@@ -2,7 +2,6 @@ import Cryptography
 import Foundation
 import HTTPTypes
 import NIOCore
-import NIOHTTPTypes
 import NIOWebSocket
 import ParseProtocol
 

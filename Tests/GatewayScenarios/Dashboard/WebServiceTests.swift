@@ -34,7 +34,7 @@ import Testing
                 try Self.expectUnavailable(answer, path)
             }
             try Self.expectUnavailable(try await link.open(), link.path)
-            // Clients that probe the address for JSON get what they always get.
+            // Clients that probe the address for JSON get the same JSON as before.
             #expect(try await Self.get("/", of: suite, [("Accept", "application/json")]).code == 108)
 
             #expect(try await ParseClient(suite).get("/health")["status"] == "degraded")

@@ -2,7 +2,6 @@ import GatewayService
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
-import NIOHTTPTypes
 import Testing
 
 /// The order of a connection's requests, and the events that end the connection.

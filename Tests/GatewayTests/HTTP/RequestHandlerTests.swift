@@ -3,7 +3,6 @@ import HTTPTypes
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
-import NIOHTTPTypes
 import ProcessKit
 import Synchronization
 import Testing

@@ -17,6 +17,7 @@ import Testing
         "apple/swift-crypto": "4.5.2",
         "apple/swift-distributed-tracing": "1.7.3",
         "apple/swift-http-structured-headers": "1.7.0",
+        "apple/swift-nio-extras": "1.35.2",
         "apple/swift-nio-http2": "1.46.0",
         "apple/swift-nio-ssl": "2.37.6",
         "apple/swift-nio-transport-services": "1.28.0",

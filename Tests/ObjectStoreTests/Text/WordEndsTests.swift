@@ -76,7 +76,7 @@ import Testing
         #expect(try await test.names("Product", sought).isEmpty)
     }
 
-    /// The index of an earlier release is made anew when the store is opened.
+    /// Opening the store rebuilds the index of an earlier release.
     @Test func anIndexOfTrigramsIsMadeAnew() async throws {
         let test = try await TextTests.shop()
         _ = try await test.store.write { transaction in

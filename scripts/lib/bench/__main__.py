@@ -17,8 +17,10 @@ import cloud
 import dashboard
 import desk
 import files
+import first_build
 import growth
 import live
+import load_limit
 import moves
 import postgresql
 import processes
@@ -35,12 +37,13 @@ from measuring.turns import Turns, say
 
 GROUPS = {
     "memory": processes.memory, "start": processes.start, "read": reads.cold, "cached": reads.cached,
-    "me": reads.own_account, "metrics": reads.metering, "write": writes.create, "bulk": writes.bulk, "checkout": checkouts.checkout,
+    "me": reads.own_account, "metrics": reads.metering, "write": writes.write, "bulk": writes.bulk, "checkout": checkouts.checkout,
     "file": files.file,
     "signin": signin.sign_in, "events": writes.events, "growth": growth.growth,
     "cloud": cloud.cloud, "live": live.live, "static": static.static, "dashboard": dashboard.dashboard,
     "desk": desk.desk, "search": search.search, "storefront": storefront.storefront,
     "postgresql": postgresql.postgresql, "move-in": moves.move_in,
+    "load-limit": load_limit.load_limit, "first-build": first_build.first_build,
 }
 
 
@@ -91,6 +94,8 @@ def run(given):
     names = list(GROUPS) if "all" in given.groups else given.groups
     workloads = [workload for name in names for workload in measured(name, turns)]
     print(table.report(workloads))
+    if "all" in given.groups:
+        print("\n" + table.goals(workloads))
     if given.json:
         members = description(turns, given.root) | {"workloads": [workload.as_json() for workload in workloads]}
         with open(given.json, "w", encoding="utf-8") as file:

@@ -20,10 +20,10 @@ def checkout(turns):
         buyers = Buyers(turns, suite)
         workload = Workload(
             "checkout", f"bag and checkout, {CONNECTIONS} customers, sandbox", unit="orders/s",
-            target=Target(400, "least"))
+            target=Target(700, "least"))
         loads = turns.measure(workload, suite, buyers.buy)
         yield workload
-        for name, title, target in (("p50", "p50", None), ("p99", "p99", Target(150))):
+        for name, title, target in (("p50", "p50", None), ("p99", "p99", Target(120))):
             yield Workload(
                 f"checkout-{name}", f"{title} of a checkout", unit="ms", better="less", target=target,
                 rounds=[getattr(met, name) for met in loads], steal=workload.steal)

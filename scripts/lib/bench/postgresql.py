@@ -134,7 +134,7 @@ def postgresql(turns):
             yield from kept(turns, suite, folder)
 
 
-def reading(turns, suite, folder, table, ids, name, title):
+def reading(turns, suite, folder, table, ids, name, title, share):
     """An object by its id through the gateway, beside a row by its key."""
     read = suite.path("read.sql")
     with open(read, "w", encoding="ascii") as file:
@@ -143,7 +143,7 @@ def reading(turns, suite, folder, table, ids, name, title):
     load.write_requests(gets, load.gets(f"/parse/classes/BenchNote/{objectid}" for objectid in ids))
     workload = Workload(
         name, f"object by id in PostgreSQL, 64 connections, {title}", limit="pgbench -M prepared, one row by key",
-        target=Target.share(0.5))
+        target=Target.share(share))
     turns.measure(
         workload, suite, lambda: load.wrk(suite.port, gets, turns.seconds),
         lambda: pgbench(folder, read, turns.seconds))
@@ -154,7 +154,7 @@ def kept(turns, suite, folder):
     """The same objects by a suite whose gateway keeps answers in memory, as it does by default on one host."""
     table = table_of(folder, "BenchNote")
     ids = psql(folder, f"SELECT objectid FROM {table} ORDER BY id LIMIT {ROWS}").split()
-    yield reading(turns, suite, folder, table, ids, "postgresql-object-cached", f"cache on, {ROWS:,} objects")
+    yield reading(turns, suite, folder, table, ids, "postgresql-object-cached", f"cache on, {ROWS:,} objects", 0.5)
 
 
 def measured(turns, suite, folder):
@@ -166,7 +166,7 @@ def measured(turns, suite, folder):
     table = table_of(folder, "BenchNote")
     psql(folder, f"ANALYZE {table}")
 
-    yield reading(turns, suite, folder, table, ids, "postgresql-object", "cache off")
+    yield reading(turns, suite, folder, table, ids, "postgresql-object", "cache off", 0.35)
 
     create = suite.path("create.sql")
     document = json.dumps(note(1))

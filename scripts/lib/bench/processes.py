@@ -18,10 +18,10 @@ def memory(turns):
     """PSS of all processes, the process manager too: after the start, and after each kind of load."""
     with turns.suite(SETTINGS) as suite:
         time.sleep(QUIET_SECONDS)
-        yield workload("memory-idle", "memory (PSS) of all processes, idle", suite.pss_megabytes(), 120)
+        yield workload("memory-idle", "memory (PSS) of all processes, idle", suite.pss_megabytes(), 90)
         everything(turns, suite)
         time.sleep(QUIET_SECONDS)
-        yield workload("memory-loaded", "memory (PSS) of all processes, after load", suite.pss_megabytes(), 200)
+        yield workload("memory-loaded", "memory (PSS) of all processes, after load", suite.pss_megabytes(), 140)
 
 
 def workload(name, title, number, target):

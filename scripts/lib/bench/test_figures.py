@@ -7,7 +7,7 @@ import unittest
 
 from measuring import compare
 from measuring.figures import Target, Workload, is_beyond_noise, percentile, shown, spread
-from measuring.table import report
+from measuring.table import GOALS, goals, report
 from reads import zipf
 
 
@@ -72,6 +72,18 @@ class Runs(unittest.TestCase):
         slow = Workload("a", "A", rounds=[10, 11, 12], limit_rounds=[20, 22, 24])
         fast = Workload("a", "A", rounds=[100, 110, 120], limit_rounds=[200, 220, 240])
         self.assertEqual(compare.verdict(slow, fast), ("+0.0 %", "within noise"))
+
+    def test_each_goal_has_a_row_with_its_figure(self):
+        rows = goals([
+            Workload("create", "creates", rounds=[20], limit="SQLite", limit_rounds=[50], target=Target.share(0.5)),
+            Workload("object-cached-tail", "tail", unit="", rounds=[4], limit="bare", limit_rounds=[3], target=Target(3)),
+            Workload("first-build", "build", unit="min", rounds=[4.5], target=Target(5)),
+        ]).splitlines()[2:]
+        self.assertEqual(len(rows), len(GOALS))
+        self.assertIn("| creates | 0.400 of SQLite; 20/s | ≥ 0.500 (ratio), **missed** |", rows)
+        self.assertIn("| tail | 4; bare: 3 | ≤ 3, **missed** |", rows)
+        self.assertIn("| build | 4.50 min | ≤ 5 min, met |", rows)
+        self.assertIn("| memory-idle | not measured | - |", rows)
 
     def test_a_workload_that_failed_is_said_to_have(self):
         self.assertIn("no disk", report([Workload("a", "A", problem="no disk")]))

@@ -1,4 +1,4 @@
-"""Writes: durable creates, app events, and batches over one connection."""
+"""Writes: durable creates and updates, app events, and batches over one connection."""
 import http.client
 import json
 import time
@@ -12,19 +12,29 @@ NOTE = "A note of a benchmark. " * 20
 BODIES = 1000
 
 
-def create(turns):
-    """Durable creates of 0.6 KB at 64 connections."""
+def write(turns):
+    """Durable creates of 0.6 KB, and updates of two fields, at 64 connections."""
     with turns.suite(demo=False) as suite:
-        requests = suite.path("create.requests")
-        load.write_requests(requests, [
+        yield from durable(turns, suite, "create", "durable creates of 0.6 KB, 64 connections", [
             ("POST", "/parse/classes/BenchNote", json.dumps(note(number))) for number in range(BODIES)])
-        workload = Workload(
-            "create", "durable creates of 0.6 KB, 64 connections", limit="plain SQLite, 64 rows a commit",
-            target=Target.share(0.5))
-        turns.measure(
-            workload, suite, lambda: load.wrk(suite.port, requests, turns.seconds),
-            lambda: limits.raw_sqlite(turns, suite.folder, 64))
-        yield workload
+        change = json.dumps({"done": True, "rank": {"__op": "Increment", "amount": 1}})
+        yield from durable(turns, suite, "update", "durable updates of two fields, 64 connections", [
+            ("PUT", f"/parse/classes/BenchNote/{found['objectId']}", change)
+            for found in suite.find("BenchNote", {}, limit=BODIES, keys="objectId")])
+
+
+def durable(turns, suite, name, title, requests):
+    """The rate beside plain SQLite, then the processor time of all processes."""
+    path = suite.path(f"{name}.requests")
+    load.write_requests(path, requests)
+    workload = Workload(name, title, limit="plain SQLite, 64 rows a commit", target=Target.share(0.5))
+    turns.measure(
+        workload, suite, lambda: load.wrk(suite.port, path, turns.seconds),
+        lambda: limits.raw_sqlite(turns, suite.folder, 64))
+    yield workload
+    yield Workload(
+        f"{name}-cpu", f"CPU of all processes, {title}", unit="µs", better="less", rounds=[sum(workload.cpu.values())],
+        target=Target(80), steal=workload.steal)
 
 
 def events(turns):
@@ -36,7 +46,7 @@ def events(turns):
         load.write_requests(ours, [("POST", "/parse/events/BenchOpened", body) for body in bodies])
         load.write_requests(theirs, [("POST", "/bare/events", body) for body in bodies])
         workload = Workload(
-            "events", "app events, 64 connections", limit="bare Hummingbird POST route", target=Target.share(0.4))
+            "events", "app events, 64 connections", limit="bare Hummingbird POST route", target=Target.share(0.45))
         turns.measure(
             workload, suite, lambda: load.wrk(suite.port, ours, turns.seconds),
             lambda: load.wrk(bare, theirs, turns.seconds).rate)

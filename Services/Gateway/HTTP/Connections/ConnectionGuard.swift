@@ -1,7 +1,6 @@
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
-import NIOHTTPTypes
 import ParseProtocol
 
 /// Guards one connection: checks the limit on connections, the pace of requests, and that the client reads its

@@ -1,7 +1,6 @@
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
-import NIOHTTPTypes
 
 /// The requests of one connection, which are answered one at a time, in their order. Pure: the handler reports the
 /// parts that arrive and the ends of responses, and carries out the actions.

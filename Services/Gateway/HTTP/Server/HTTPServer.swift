@@ -1,7 +1,6 @@
 import Logging
 import NIOCore
 import NIOHTTP1
-import NIOHTTPTypesHTTP1
 import NIOPosix
 import ProcessKit
 
@@ -11,7 +10,7 @@ struct HTTPServer: ProcessPart {
     let logger: Logger
     /// The address that the log names.
     let url: String
-    /// Makes the handlers between NIO's codec and `RequestHandler`.
+    /// Makes the handlers between `HTTPCodec` and `RequestHandler`.
     let handlers: @Sendable () -> [any RemovableChannelHandler]
     let front: HTTPFront
 
@@ -63,7 +62,7 @@ struct HTTPServer: ProcessPart {
     }
 
     /// Adds the handlers of a connection. From the socket to the last: `ResponseOutlet`, `ByteWatch`, NIO's encoder and
-    /// decoder, `OldClientHandler`, NIO's codec, `handlers`, `RequestHandler`. `RequestHandler` inserts
+    /// decoder, `OldClientHandler`, `HTTPCodec`, `handlers`, `RequestHandler`. `RequestHandler` inserts
     /// `ResponseOutlet`; `ConnectionGuard` inserts `ByteWatch` and `OldClientHandler`.
     /// - Throws: for a closed connection.
     private func setUp(_ channel: any Channel, among connections: OpenConnections) throws {
@@ -76,7 +75,7 @@ struct HTTPServer: ProcessPart {
         try pipeline.configureHTTPServerPipeline(
             withPipeliningAssistance: false, withErrorHandling: false, withOutboundHeaderValidation: false,
             withEncoderConfiguration: .init(), withDecoderLimitConfiguration: limits)
-        try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: false))
+        try pipeline.addHandler(HTTPCodec())
         try pipeline.addHandlers(handlers())
         try pipeline.addHandler(RequestHandler(connections, front))
     }

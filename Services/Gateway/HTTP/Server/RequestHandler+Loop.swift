@@ -1,6 +1,5 @@
 import HTTPTypes
 import NIOCore
-import NIOHTTPTypes
 
 /// Small requests: the event loop drives their machines, asks services and sends the responses. The only hops are to
 /// the broker's thread and back.

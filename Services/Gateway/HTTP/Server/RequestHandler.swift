@@ -1,6 +1,5 @@
 import HTTPTypes
 import NIOCore
-import NIOHTTPTypes
 
 /// The last of a connection's handlers: answers the requests of the connection one after the other
 /// (`ConnectionRequests`).

@@ -1,6 +1,5 @@
 import HTTPTypes
 import NIOCore
-import NIOHTTPTypes
 
 /// Sends the response of a task over its connection.
 package struct ResponseBodyWriter: Sendable {
