@@ -83,6 +83,8 @@ class Cluster:
             except ProcessLookupError:
                 pass
         self._until("the primary has ended", lambda: not self._pid(name))
+        # Until init reaps the killed server, its process id counts as alive, and the next server refuses to start.
+        os.remove(f"{self._socket(name)}/.s.PGSQL.5432.lock")
 
     def fail_over(self):
         """Promotes the standby of a killed primary, and makes a standby of the other one."""
