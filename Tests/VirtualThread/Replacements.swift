@@ -63,9 +63,9 @@ private enum Original {
     nonisolated(unsafe) static let hashing = dlsym(nil, "_swift_stdlib_Hashing_parameters")
     /// Swift Testing keeps the stack of each thrown error by these hooks: each cancelled sleep would cost a walk of its
     /// stack. Without them only the stacks of errors that fail a test are missing.
-    nonisolated(unsafe) static let throwHooks = ["_swift_willThrow", "_swift_willThrowTypedImpl"].compactMap { name in
-        dlsym(nil, name)
-    }
+    nonisolated(unsafe) static let throwHooks: [UnsafeMutableRawPointer] = [
+        dlsym(nil, "_swift_willThrow"), dlsym(nil, "_swift_willThrowTypedImpl"),
+    ].compactMap(\.self)
 
     /// The next definition after the executable's own (RTLD_NEXT).
     private static func function<Function>(_ name: String, _ type: Function.Type) -> Function {

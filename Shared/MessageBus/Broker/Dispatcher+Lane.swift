@@ -1,3 +1,5 @@
+import Messages
+
 extension Dispatcher {
     package struct Lane {
         let id: LaneID
