@@ -210,9 +210,9 @@ let package = Package(
 // same command, so that a change of variant compiles only the difference. `--product` is no alternative: SwiftPM
 // accepts one product at a time and plans each build again.
 //
-// SwiftPM deletes the sources of a package that the variant drops, and recompiles them when it returns. So ArgumentParser
-// is listed above, although only tools use it. Hummingbird is not: it names seventeen packages that no shop needs, among
-// them two copies of a TLS library, and each first build would fetch them. Only the benchmarks are recompiled for it.
+// SwiftPM deletes the sources of a package that the variant drops, and recompiles them when it returns. So
+// ArgumentParser is listed above, although only tools use it. Hummingbird is listed below: a shop's first build would
+// fetch the seventeen packages that it names. Only the benchmarks are recompiled for it.
 //
 // No target may depend on AsyncHTTPClient or HummingbirdTLS: they bring a TLS library of four hundred C files.
 if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {

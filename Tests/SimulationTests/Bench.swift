@@ -22,8 +22,8 @@ final class Bench: BookSource, @unchecked Sendable {
     /// The stock of each product at the start; the bags of customers 0 and 1 together want more of the first one.
     static let stock: [Int64] = [3, 10]
     private static let shoppers = 3
-    /// Background work that finds nothing in any seed: backfills, contacts and deletions of customers, keys older than a
-    /// day, waits after the clock was set back. A parked message fails the seed, so none may return.
+    /// Background work that had nothing to do in seeds 1 to 500: backfills, contacts and deletions of customers, keys
+    /// older than a day, waits after the clock was set back. A parked message fails the seed, so none may return.
     static let idleWorks: Set<String> = [
         "customers", "customers.contacts", "orders.entries", "checkouts.keys", "waits", "outbox.parked",
     ]

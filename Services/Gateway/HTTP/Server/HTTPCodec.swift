@@ -19,8 +19,8 @@ package enum HTTPResponsePart: Sendable, Hashable {
 
 /// Translates NIO's decoded HTTP/1 requests to HTTPTypes, and responses back for NIO's encoder.
 ///
-/// The codec of swift-nio-extras does the same; that package names a TLS library and ten more packages, which each first
-/// build would fetch, and it parses each path as a URL.
+/// The codec of swift-nio-extras does the same, but parses each path as a URL, and each first build would fetch the
+/// eleven packages that swift-nio-extras names.
 package final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, Sendable {
     package typealias InboundIn = HTTPServerRequestPart
     package typealias InboundOut = HTTPRequestPart
