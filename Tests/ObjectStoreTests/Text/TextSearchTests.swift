@@ -43,7 +43,7 @@ import Testing
         let plans = try await test.store.read {
             (rare: try $0.plan(rare, caller: caller), common: try $0.plan(common, caller: caller))
         }
-        let index = TestStore.server == nil ? "VIRTUAL TABLE INDEX" : "w1"
+        let index = TestStore.server == nil ? "w1 VIRTUAL TABLE INDEX" : "w1"
         #expect(plans.rare.contains(index), "\(plans.rare)")
         #expect(!plans.common.contains(index), "\(plans.common)")
         // The server's function calls cannot be counted.
@@ -61,7 +61,7 @@ import Testing
         let test = try await Self.shop()
         let late = Self.search("LATE")
         let plan = try await test.store.read { try $0.plan(late, caller: caller) }
-        #expect(!plan.contains("VIRTUAL TABLE INDEX"), "\(plan)")
+        #expect(!plan.contains("w1 VIRTUAL TABLE INDEX"), "\(plan)")
         #expect(plan.contains("i1_name"), "\(plan)")
         let work = try await test.store.read { try $0.work(of: late, caller: caller) }
         #expect(work.calls <= Self.count / 10, "\(work)")
