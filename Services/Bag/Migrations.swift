@@ -23,6 +23,12 @@ let bagMigrations = [
     Migration(18, "parkedRefunds", ParkedRefunds.columns),
     Migration(19, "orderOrigins", OrderOrigins.table),
     Migration(20, "earlierOrders") { try OrderOrigins.noteEarlier(in: $0) },
+    Migration(21, "lateFailures", lateFailures),
+]
+
+/// When a refund that failed later had been done (NULL: it did not), and the first of the refunds that a retry repeats.
+private let lateFailures = [
+    "ALTER TABLE refunds ADD COLUMN doneAt INTEGER", "ALTER TABLE refunds ADD COLUMN retryOf TEXT",
 ]
 
 /// Orders that an import created (now in `OrderOrigins`).

@@ -28,9 +28,11 @@ import Testing
         if refunded > 0 { try await refund(id, refunded, at: at) }
     }
 
-    private func refund(_ id: String, _ amount: Int64, at moment: Int64) async throws {
+    private func refund(
+        _ id: String, _ amount: Int64, at moment: Int64, status: OrderStatus = .refunded
+    ) async throws {
         let change = OrderChanged.with {
-            ($0.orderID, $0.currency, $0.status) = (id, "usd", OrderStatus.refunded.event)
+            ($0.orderID, $0.currency, $0.status) = (id, "usd", status.event)
             ($0.refundedMinorUnits, $0.changedAt) = (amount, moment)
         }
         try await sandbox.store.write { try SalesLog.add(change, in: $0) }
@@ -109,6 +111,28 @@ import Testing
         try await refund("a", -200, at: day + 5)
         let kept = "SELECT orderId, minorUnits FROM refunds ORDER BY minorUnits"
         #expect(try await rows(kept) == [["a", -200], ["a", 200]])
+        #expect(try await sums().suffix(2) == [0, 0])
+    }
+
+    /// The outbox keeps no order: a refund, its failure and the retry may arrive in any.
+    @Test(arguments: [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]])
+    func theOrderOfArrivalChangesNothing(_ places: [Int]) async throws {
+        try await add("a")
+        let changes: [Int64] = [700, -700, 700]
+        for place in places { try await refund("a", changes[place], at: day + Int64(place)) }
+        #expect(try await sums().suffix(2) == [1, 700])
+    }
+
+    /// The page has both changes, so a message that comes before or after it is known.
+    @Test(arguments: [true, false]) func aRebuildAroundALateFailureCountsItOnce(_ isTold: Bool) async throws {
+        try await add("a", refunded: 200)
+        func fail() async throws { try await refund("a", -200, at: readAt, status: .made) }
+        if isTold { try await fail() }
+        var own = sale("a", refunded: 200)
+        let failure: JSON = ["status": 1, "refundedMinorUnits": -200, "changedAt": .int(readAt)]
+        own["changes"] = .array((own["changes"]?.arrayValue ?? []) + [failure])
+        try await write([own])
+        try await fail()
         #expect(try await sums().suffix(2) == [0, 0])
     }
 

@@ -54,6 +54,8 @@ final class RefundPayments: RefundStepping {
         var refunds: [String: Int64] = [:]
         var asked = 0
         var lost = 0
+        /// The refunds of orders that were cancelled before.
+        var ofCancelled: Set<String> = []
     }
     let seen: Mutex<Seen>
     private let refusal: ParseError?
@@ -68,6 +70,7 @@ final class RefundPayments: RefundStepping {
         seen.withLock { seen in
             seen.asked += 1
             if refusal == nil { seen.refunds[refund.id] = refund.amount }
+            if refund.isOfCancelledOrder { seen.ofCancelled.insert(refund.id) }
             if seen.lost > 0 {
                 seen.lost -= 1
                 return .failure(.undecided)

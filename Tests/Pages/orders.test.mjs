@@ -123,6 +123,19 @@ test('a parcel has no pieces that were refunded before it was shipped', () => {
   assert.deepEqual(packed(order, []).items, order.items);
 });
 
+test('a parcel has no pieces that a refund returned to stock before it failed', () => {
+  const order = { items: [{ __type: 'Object', objectId: 'a', quantity: 3 }] };
+  const createdAt = at('2030-01-01T00:00:00.000Z');
+  const lines = [{ itemId: 'a', quantity: 1 }];
+  const failed = { refundId: 'rf_1', state: 'failed', inStock: true, lines, createdAt };
+  const retry = { refundId: 'rf_2', state: 'done', retryOf: 'rf_1', lines, createdAt };
+  const quantities = (...refunds) => packed(order, refunds).items.map(({ quantity }) => quantity);
+  assert.deepEqual(quantities(failed), [2]);
+  assert.deepEqual(quantities(failed, retry), [2]);
+  assert.deepEqual(quantities(failed, { ...retry, retryOf: undefined }), [1]);
+  assert.deepEqual(quantities({ ...failed, lines: [] }), []);
+});
+
 test('the last line of an address is as its country writes it', () => {
   assert.equal(townOf({ city: 'Austin', state: 'TX', zipcode: '73301' }), 'Austin, TX 73301');
   assert.equal(townOf({ city: 'Berlin', zipcode: '10115' }), '10115 Berlin');

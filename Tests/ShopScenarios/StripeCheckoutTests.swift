@@ -199,7 +199,25 @@ import Testing
                 #expect(mails("order") == before)
                 let state = try await double.state()
                 #expect(state.back == 1600)
-                #expect(state.violations == [], "\(state.violations)")
+
+                // The refund of the cancelled order fails later at the bank, and is made again.
+                let failed = try await double.failRefund("expired_or_canceled_card")
+                let event: JSON = [
+                    "type": "refund.failed", "objectId": failed, "url": .string("\(suite.url)/webhooks/stripe"),
+                ]
+                #expect(try await double.event(event)["status"] == 200)
+                try await eventually("the cancelled order counts as paid") {
+                    let stored = try await master.get("/classes/Order/\(second.text("orderId"))")
+                    return stored["refundState"] == "failed" && stored["refundedTotal"] == nil
+                }
+                let again = try await refund(second)
+                #expect(again.result["refundedNow"] == 700, "\(again.text)")
+                #expect(again.result["orderState"] == "cancelled", "\(again.text)")
+                let parked = try await admin.get("/operations/parked").json["results"]?.arrayValue ?? []
+                #expect(!parked.contains { $0["kind"] == "refund" }, "\(parked)")
+                let last = try await double.state()
+                #expect(last.back == 1600)
+                #expect(last.violations == [], "\(last.violations)")
             }
         }
     }

@@ -63,8 +63,9 @@ package enum SalesLog {
         [0, 0, 0, OrderStatus(event: status) == .cancelled ? 1 : 0, minorUnits.signum(), minorUnits]
     }
 
-    /// Stores a cancellation or a refund without counting it. Idempotent by order, status and time. The refunds of an
-    /// order never exceed its total. A refund that failed later has a negative amount.
+    /// Stores a cancellation or a refund without counting it. Idempotent by order, status and time. A refund that
+    /// failed later has a negative amount. Bag limits the refunds of an order; a limit here would depend on the order
+    /// in which messages arrive.
     /// - Returns: nil when it is known, or another change.
     static func insert(
         _ change: OrderChanged, in transaction: StoreTransaction
@@ -72,16 +73,10 @@ package enum SalesLog {
         let status = OrderStatus(event: change.status)
         guard status?.isGivenUp == true || change.refundedMinorUnits != 0 else { return nil }
         let sale = try transaction.rows(
-            "SELECT totalMinorUnits, currency FROM sales WHERE orderId = ?", [.text(change.orderID)]
+            "SELECT currency FROM sales WHERE orderId = ?", [.text(change.orderID)]
         ).first
-        let isFailure = change.refundedMinorUnits < 0
-        var minorUnits = isFailure ? -amount(0 &- change.refundedMinorUnits) : amount(change.refundedMinorUnits)
-        if let sale, !isFailure {
-            let before = try transaction.rows(
-                "SELECT coalesce(sum(minorUnits), 0) AS total FROM refunds WHERE orderId = ?", [.text(change.orderID)]
-            ).first?.int("total")
-            minorUnits = try min(minorUnits, max(0, sale.int("totalMinorUnits") - (before ?? 0)))
-        }
+        let refunded = change.refundedMinorUnits
+        let minorUnits = refunded < 0 ? -amount(0 &- refunded) : amount(refunded)
         let currency = try change.currency.isEmpty ? sale?.text("currency") ?? "" : change.currency
         let isNew =
             try transaction.execute(

@@ -35,6 +35,8 @@ package struct OrderLedger: Sendable {
         package var foreign: ForeignPayment?
         /// The name of the operator who refunds or cancels; empty for the master key, nil for a customer.
         package var madeBy: String?
+        /// The first of the refunds that this one repeats, if it failed later.
+        var retryOf: String?
 
         /// What a repeated request with the same key must also match, beside order and amount.
         var fingerprint: String {
@@ -76,6 +78,9 @@ package struct OrderLedger: Sendable {
             if order.lifecycle.status == .open, try CheckoutLedger.running(orderId, in: transaction) != nil {
                 throw request.customerId == nil ? Self.beingPaid : CheckoutLedger.beingPaid
             }
+            if request.restock, order.lifecycle.status == .cancelled {
+                throw ParseError(.validationError, "The goods of a cancelled order are in stock already.")
+            }
             let lifecycle = try request.foreign?.lifecycle(of: order, request, currency) ?? order.lifecycle
             switch try lifecycle.decide(Self.step(request, order, in: transaction)) {
             case .nothing: return .done(order.answer)
@@ -87,6 +92,7 @@ package struct OrderLedger: Sendable {
             case .refund(let amount, let status):
                 return .waits(refundId: try begin(request, order, lifecycle, amount, status, in: transaction))
             case .change(let status):
+                if status == .shipped { try RefundLedger.requireGoods(of: order, in: transaction) }
                 return .done(try change(order, to: status, request, contact, in: transaction).answer)
             case .correct(let shipment):
                 return .done(try correct(order, to: shipment, request, contact, in: transaction).answer)

@@ -90,6 +90,8 @@ package struct OrderLifecycle: Sendable, Equatable {
     package func decide(_ step: Step) throws(ParseError) -> Decision {
         if let pendingRefund { return try decide(step, during: pendingRefund) }
         if case .cancel = step, status == .cancelled { return .nothing }
+        // A refund of the order failed later, so its money is still owed.
+        if case .refund(let amount) = step, status == .cancelled, left > 0 { return try decideRefund(amount) }
         guard let status, status != .open, status != .cancelled else {
             throw refusal("and cannot be \(step.participle)")
         }

@@ -16,9 +16,13 @@ package struct ForeignPayment: Sendable, Equatable {
     static func chargeId(of order: OrderRecord, for step: OrderLifecycle.Step) -> String? {
         let lifecycle = order.lifecycle
         guard order.payment == nil, lifecycle.pendingRefund == nil, let status = lifecycle.status,
-            status != .open, status != .cancelled, OrderDimensions(order: order.document)?.payment != .refunded,
+            status != .open, OrderDimensions(order: order.document)?.payment != .refunded,
             let id = order.document["stripePaymentId"]?.stringValue, !id.isEmpty
         else { return nil }
+        // Unless a refund of it failed later, a cancelled order owes nothing.
+        if status == .cancelled {
+            guard case .refund = step, lifecycle.left > 0 else { return nil }
+        }
         // Shipped orders cannot be cancelled, so this step refunds nothing.
         if case .cancel = step, lifecycle.fulfillment != .unfulfilled { return nil }
         return id

@@ -77,19 +77,19 @@ extension OrderLedger {
         }
         let refused = try Refund(row)
         let order = try OrderRecord(refused.orderId, in: transaction)
-        // Then its goods are in stock again, and an order that it cancelled is cancelled.
-        let failedLater = try RefundLedger.failedLater(row)
+        let (failedLater, lifecycle) = (try RefundLedger.failedLater(row), order.lifecycle)
+        // A cancellation, or a refund that had been done, has returned the goods to stock already.
+        let hasReturnedGoods = failedLater || lifecycle.status == .cancelled
         let step: OrderLifecycle.Step =
-            refused.purpose == .cancel && !failedLater ? .cancel : .refund(refused.amount)
-        var lifecycle = order.lifecycle
-        if failedLater, lifecycle.status == .cancelled { lifecycle.status = .made }
+            refused.purpose == .cancel && !hasReturnedGoods ? .cancel : .refund(min(refused.amount, lifecycle.left))
         guard case .refund(let amount, let status) = try lifecycle.decide(step) else {
             throw ParseError(.validationError, "Nothing is left to refund, or a refund of the order is pending.")
         }
-        let restock = try !failedLater && row.int("restock") == 1
+        let restock = try !hasReturnedGoods && row.int("restock") == 1
         var request = StepRequest(step, by: nil, reason: try row.text("reason"), restock: restock)
+        request.retryOf = try row["retryOf"].textValue ?? (failedLater ? refused.id : nil)
         request.lines = try RefundLines(stored: row["lines"].textValue)
         request.madeBy = try row["madeBy"].textValue
-        return try begin(request, order, order.lifecycle, amount, status, in: transaction)
+        return try begin(request, order, lifecycle, amount, status, in: transaction)
     }
 }

@@ -45,9 +45,9 @@ package struct RefundLedger: Sendable {
         try await store.read(for: nil) { reader in
             let row = try Self.row(id, in: reader)
             let order = try reader.documentIfFound("Order", row.text("orderId"), caller: .master)
-            return (
-                try Refund(row), try RefundMachine.StoredState(row), order?["customer"]?.pointerTarget?.objectId ?? ""
-            )
+            var refund = try Refund(row)
+            refund.isOfCancelledOrder = order.flatMap { OrderStatus(order: $0) } == .cancelled
+            return (refund, try RefundMachine.StoredState(row), order?["customer"]?.pointerTarget?.objectId ?? "")
         }
     }
 
@@ -68,7 +68,8 @@ package struct RefundLedger: Sendable {
         _ = try transaction.execute(
             """
             INSERT INTO refunds(id, orderId, checkoutId, purpose, amount, reason, restock, lines, madeBy, state,
-            createdAt, changedAt, charged) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'pending', ?10, ?10, ?11)
+            createdAt, changedAt, charged, retryOf)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'pending', ?10, ?10, ?11, ?12)
             """,
             [
                 .text(refund.id), .text(refund.orderId), .text(refund.checkoutId), .text(refund.purpose.rawValue),
@@ -76,6 +77,7 @@ package struct RefundLedger: Sendable {
                 request.lines.isEmpty ? .null : .text(request.lines.json.serializedText),
                 request.madeBy.map(SQLValue.text) ?? .null,
                 .int(transaction.now.milliseconds), charged.map(SQLValue.int) ?? .null,
+                request.retryOf.map(SQLValue.text) ?? .null,
             ])
     }
 
@@ -101,6 +103,8 @@ package struct RefundLedger: Sendable {
                         })
                     if let by = try row["madeBy"].textValue, !by.isEmpty { refund["madeBy"] = .string(by) }
                     if let problem = try row["problem"].textValue { refund["problem"] = .string(problem) }
+                    if try Self.isInStock(row) { refund["inStock"] = true }
+                    if let first = try row["retryOf"].textValue { refund["retryOf"] = .string(first) }
                     return refund
                 })
         }
@@ -164,8 +168,9 @@ package struct RefundLedger: Sendable {
         try row.text("state") == "failed" && row["providerId"].textValue != nil
     }
 
-    /// A refund that was done failed later at the customer's bank: its money is the shop's again, and the refund is
-    /// parked. Its goods stay in stock, and an order that it cancelled stays cancelled.
+    /// A refund that was done failed later at the customer's bank: the shop has its money again and owes it to the
+    /// customer, and the refund is parked. Goods that it returned to stock stay there, and an order that it cancelled
+    /// stays cancelled. No entry of the audit log, which has the changes by operators; the refund keeps the problem.
     /// - Throws: `.serviceUnavailable` (2) while the refund is pending: its result would replace this one.
     package func failLater(_ id: String, _ problem: String, in transaction: StoreTransaction) throws {
         guard let row = try transaction.rows("SELECT * FROM refunds WHERE id = ?", [.text(id)]).first else { return }
@@ -175,14 +180,19 @@ package struct RefundLedger: Sendable {
         default: return
         }
         let refund = try Refund(row)
+        // Analytics tells the failures of an order apart by their times.
+        let latest = try transaction.rows(
+            "SELECT max(changedAt) AS latest FROM refunds WHERE orderId = ? AND doneAt IS NOT NULL",
+            [.text(refund.orderId)]
+        ).first?["latest"].intValue
+        let failedAt = max(transaction.now.milliseconds, (latest ?? 0) + 1)
         try transaction.execute(
             """
-            UPDATE refunds SET state = 'failed', problemCode = ?, problem = ?, changedAt = ?, isParked = 1
-            WHERE id = ?
+            UPDATE refunds SET state = 'failed', problemCode = ?, problem = ?, doneAt = changedAt, changedAt = ?,
+            isParked = 1 WHERE id = ?
             """,
             [
-                .int(Int64(ParseError.Code.scriptFailed.rawValue)), .text(problem), .int(transaction.now.milliseconds),
-                .text(id),
+                .int(Int64(ParseError.Code.scriptFailed.rawValue)), .text(problem), .int(failedAt), .text(id),
             ])
         guard let (before, order) = try Self.takeBack(refund, in: transaction) else { return }
         try CustomerTotals(currency: currency.code).orderChanged(from: before, to: order.document, in: transaction)
@@ -194,7 +204,7 @@ package struct RefundLedger: Sendable {
             $0.status = OrderStatus.made.event
             $0.refundedMinorUnits = -refund.amount
             $0.currency = try order.priced(in: transaction, currency: currency).currency
-            $0.changedAt = transaction.now.milliseconds
+            $0.changedAt = failedAt
         }
         try outbox.add(
             NotificationCalls(to: "analytics").orderChanged, changed,
@@ -210,15 +220,26 @@ package struct RefundLedger: Sendable {
         }
         let record = try OrderRecord(document: present, in: transaction)
         let shown = present["refundedTotal"]?.intValue ?? 0
-        let total = max(0, shown.subtractingReportingOverflow(refund.amount).partialValue)
-        let returned = record.payment == nil ? record.lifecycle.refundedAmount : total
+        let returned = record.lifecycle.refundedAmount
+        // `refundedTotal` of an imported order may include refunds that were made outside Satchel.
+        let total =
+            record.payment == nil
+            ? max(0, shown.subtractingReportingOverflow(refund.amount).partialValue) : returned
+        let latest = try transaction.rows(
+            "SELECT max(changedAt) AS latest FROM refunds WHERE orderId = ? AND state = 'done'",
+            [.text(refund.orderId)]
+        ).first?["latest"].intValue
         let removed: JSON = ["__op": "Delete"]
         var dimensions = OrderDimensions(order: present) ?? OrderDimensions()
         dimensions.payment =
             total == 0 ? .paid : returned < record.lifecycle.charged ? .partiallyRefunded : .refunded
         var fields = dimensions.fields
         fields["refundedTotal"] = total == 0 ? removed : .int(total)
-        if total == 0 { fields["refundedAt"] = removed }
+        if total == 0 {
+            fields["refundedAt"] = removed
+        } else if let latest {
+            fields["refundedAt"] = Timestamp(milliseconds: latest).wire
+        }
         if record.lifecycle.pendingRefund == nil { fields["refundState"] = "failed" }
         let updated = try transaction.update("Order", refund.orderId, .object(fields), caller: .master)
         return (updated.before, try OrderRecord(document: updated.document, in: transaction))

@@ -73,6 +73,32 @@ package struct RefundLines: Sendable, Equatable {
     }
 }
 
+extension RefundLedger {
+    /// Whether a refund that failed later has returned goods to stock.
+    static func isInStock(_ row: SQLRow) throws -> Bool { try failedLater(row) && row.int("restock") == 1 }
+
+    /// - Throws: `.validationError` (142) when refunds, one of which failed later, returned all goods to stock.
+    static func requireGoods(of order: OrderRecord, in store: ObjectReader) throws {
+        let rows = try rows(of: order.objectId, in: store)
+        let inStock = try rows.filter(isInStock)
+        guard !inStock.isEmpty, let payment = order.payment else { return }
+        let ids = try Set(inStock.map { try $0.text("id") })
+        // A retry names the same pieces as the refund that failed.
+        let others = try rows.filter { row in
+            guard try row.text("state") != "failed" else { return false }
+            return try row["retryOf"].textValue.map { ids.contains($0) } != true
+        }
+        let lines = try (inStock + others).map { try RefundLines(stored: $0["lines"].textValue) }
+        let pieces = lines.reduce(into: [String: Int]()) { $0.merge($1.pieces, uniquingKeysWith: +) }
+        guard
+            lines.prefix(inStock.count).contains(where: \.isEmpty)
+                || payment.priced.lines.allSatisfy({ pieces[$0.itemId, default: 0] >= $0.quantity })
+        else { return }
+        throw ParseError(
+            .validationError, "The goods of this order were returned to stock with a refund. Cancel the order.")
+    }
+}
+
 /// The pieces that the pending and done refunds of an order claim. What a refund that failed later returned to stock
 /// stays there.
 struct ClaimedPieces {

@@ -23,8 +23,8 @@ struct RefundSteps: RefundStepping {
             return .success(try await bus.ask(PaymentsCalls.refund, message, key: "\(refund.id):refund").refundID)
         } catch let failure as BusFailure {
             let step = CheckoutMachine.StepFailure(charging: failure)  // Payments refuses with the same codes.
-            // The charge was fully refunded at the provider, so the cancellation has nothing left to refund.
-            if refund.purpose == .cancel, case .refused(let error) = step,
+            // The charge was fully refunded at the provider, so a cancelled order has nothing left to refund.
+            if refund.purpose == .cancel || refund.isOfCancelledOrder, case .refused(let error) = step,
                 error.details?["code"]?.stringValue == "charge_already_refunded"
             {
                 return .success("elsewhere")

@@ -48,10 +48,14 @@ package enum SoldOrders {
         }
         var changes: [JSON] = []
         var isCancelledByRefund = false
-        for row in try RefundLedger.rows(of: orderId, in: reader) where try row.text("state") == "done" {
+        for row in try RefundLedger.rows(of: orderId, in: reader) {
+            let (isDone, changedAt) = try (row.text("state") == "done", row.int("changedAt"))
+            // A refund that failed later has both times.
+            guard let doneAt = try isDone ? changedAt : row["doneAt"].intValue else { continue }
             let refund = try Refund(row)
             if refund.purpose == .cancel { isCancelledByRefund = true }
-            changes.append(try change(refund.purpose.status, refund.amount, at: row.int("changedAt")))
+            changes.append(change(refund.purpose.status, refund.amount, at: doneAt))
+            if !isDone { changes.append(change(.made, -refund.amount, at: changedAt)) }
         }
         // A step without a refund has its time in the order only. A refunded order may be cancelled later.
         if let order, let status = OrderStatus(order: order), status.isGivenUp,

@@ -87,7 +87,7 @@ package enum RefundLedger {
     }
 
     /// The provider reports that a refund gave nothing back, perhaps after it had accepted it: the money is the shop's
-    /// again.
+    /// again, so it does not count as refunded.
     static func fail(
         _ event: PaymentEvent, _ outbox: Outbox, in transaction: StoreTransaction
     ) throws -> PaymentEvents.Effect {
@@ -151,6 +151,16 @@ package enum RefundLedger {
         try store.rows(
             "SELECT COALESCE(SUM(amount), 0) FROM refunds WHERE chargeOperationId = ? AND state <> 'refused'",
             [.text(operationId)]
+        ).first?.int(0) ?? 0
+    }
+
+    /// The amount of a charge's refunds that had succeeded and failed since then, in milliseconds.
+    static func failed(of operationId: String, since: Int64, in store: ObjectReader) throws -> Int64 {
+        try store.rows(
+            """
+            SELECT COALESCE(SUM(amount), 0) FROM refunds
+            WHERE chargeOperationId = ? AND state = 'refused' AND refundId IS NOT NULL AND changedAt >= ?
+            """, [.text(operationId), .int(since)]
         ).first?.int(0) ?? 0
     }
 

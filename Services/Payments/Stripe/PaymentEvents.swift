@@ -39,8 +39,7 @@ package enum PaymentEvents {
             [
                 .text(event.id), .text(event.type), .text(event.objectId),
                 .text(charge?.text("operationId") ?? event.operationId), .int(event.amount), .text(event.currency),
-                .text(effect.rawValue), .int(event.createdAt.multipliedReportingOverflow(by: 1000).partialValue),
-                .int(transaction.now.milliseconds),
+                .text(effect.rawValue), .int(event.milliseconds), .int(transaction.now.milliseconds),
             ])
         return effect
     }
@@ -66,7 +65,11 @@ package enum PaymentEvents {
         switch event.kind {
         case .succeeded: return try succeeded(event, charge, in: transaction)
         case .refunded:
-            let refunded = try RefundLedger.refunded(of: charge.text("operationId"), in: transaction)
+            let operationId = try charge.text("operationId")
+            // The event's amount may include refunds that failed after it.
+            let refunded =
+                try RefundLedger.refunded(of: operationId, in: transaction)
+                + RefundLedger.failed(of: operationId, since: event.milliseconds, in: transaction)
             return event.amount > refunded ? .elsewhere : .known
         case .refundFailed, .refundUpdated, .chargeRefundUpdated:
             guard ProviderFailure.refundFailures.contains(event.status) else { return .known }

@@ -75,6 +75,7 @@ package struct PaymentEvent: Sendable {
     let type: String
     /// Unix time in seconds.
     let createdAt: Int64
+    var milliseconds: Int64 { createdAt.multipliedReportingOverflow(by: 1000).partialValue }
     let objectId: String
     /// The charge's ids in Stripe's records, for both APIs.
     let chargeIds: [String]

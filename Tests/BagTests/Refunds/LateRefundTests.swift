@@ -7,7 +7,7 @@ import Testing
 
 /// A refund that was done fails later at the customer's bank.
 @Suite struct LateRefundTests {
-    /// A bag with a paid order and a refund that was done.
+    /// A bag with a paid order of 7.00 and a refund that was done.
     private static func refunded(
         _ step: OrderLifecycle.Step
     ) async throws -> (bag: BagStore, kind: ParkedKind, order: String, id: String) {
@@ -25,18 +25,35 @@ import Testing
     /// Has the parked refund made again, successfully.
     private static func retry(_ id: String, _ kind: ParkedKind, _ bag: BagStore) async throws {
         #expect(try await bag.store.write { try kind.retry(id, $0) }?.reason == "The card has expired.")
-        let pending = try await bag.store.read { reader in
+        let next = try #require(try await pending(bag))
+        #expect(await bag.runner(RefundPayments()).outcome(of: next, within: .seconds(20)) == .done)
+    }
+
+    private static func pending(_ bag: BagStore) async throws -> String? {
+        try await bag.store.read { reader in
             try reader.rows("SELECT id FROM refunds WHERE state = 'pending'", []).first?.text("id")
         }
-        let next = try #require(pending)
-        #expect(await bag.runner(RefundPayments()).outcome(of: next, within: .seconds(20)) == .done)
     }
 
     private static func told(_ bag: BagStore) throws -> [Int64] {
         try bag.events.all(NotificationCalls(to: "analytics").orderChanged).map(\.refundedMinorUnits)
     }
 
-    @Test func theOrderIsPaidAgainAndTheRefundIsParked() async throws {
+    /// The changes that a rebuild sends are those that the messages sent.
+    private static func expectSameChanges(_ bag: BagStore) async throws {
+        let page = try await bag.store.read { try SoldOrders.page(after: "", at: .now, in: $0) }
+        let changes = page["sales"]?.arrayValue?.first?["changes"]?.arrayValue ?? []
+        let sent = changes.map { change -> [Int64] in
+            ["changedAt", "status", "refundedMinorUnits"].map { change[$0]?.intValue ?? 0 }
+        }
+        let told = try bag.events.all(NotificationCalls(to: "analytics").orderChanged).map { change -> [Int64] in
+            [change.changedAt, Int64(change.status), change.refundedMinorUnits]
+        }
+        #expect(Set(sent) == Set(told))
+        #expect(sent.count == told.count)
+    }
+
+    @Test func theOrderCountsAsPaidAndTheRefundIsParked() async throws {
         let (bag, kind, order, id) = try await Self.refunded(.refund(200))
         for _ in 0..<2 { try await Self.fail(id, bag) }
         let document = try #require(await bag.document("Order", order))
@@ -52,6 +69,7 @@ import Testing
         #expect(refunded["paymentStatus"] == "partiallyRefunded")
         #expect(refunded["refundedTotal"] == 200)
         #expect(try Self.told(bag) == [200, -200, 200])
+        try await Self.expectSameChanges(bag)
         #expect(try bag.events.all(CatalogCalls.restock).count == 1, "The goods are in stock already.")
     }
 
@@ -61,10 +79,8 @@ import Testing
         let document = try #require(await bag.document("Order", order))
         #expect(document["orderState"] == "cancelled")
         #expect(document["paymentStatus"] == "paid")
-        let page = try await bag.store.read { try SoldOrders.page(after: "", at: .now, in: $0) }
-        let changes = page["sales"]?.arrayValue?.first?["changes"]?.arrayValue ?? []
-        #expect(changes.map { $0["refundedMinorUnits"] } == [0])
-        #expect(changes.map { $0["status"] } == [-1])
+        #expect(try Self.told(bag) == [700, -700])
+        try await Self.expectSameChanges(bag)
 
         try await Self.retry(id, kind, bag)
         let refunded = try #require(await bag.document("Order", order))
@@ -86,6 +102,107 @@ import Testing
         #expect(document["paymentStatus"] == "partiallyRefunded")
         #expect(document["refundedTotal"] == 200)
         #expect(document["refundedAt"] != nil)
+    }
+
+    /// The retry of a cancellation is another refund, whose refusal must not be the end.
+    @Test func aRetryThatIsRefusedCanBeMadeAgain() async throws {
+        let (bag, kind, order, id) = try await Self.refunded(.cancel)
+        try await Self.fail(id, bag)
+        let refusing = RefundPayments(refusal: ParseError(.scriptFailed, "The charge is disputed."))
+        var parked = id
+        for _ in 0..<2 {
+            let retried = parked
+            #expect(try await bag.store.write { try kind.retry(retried, $0) } != nil)
+            parked = try #require(try await Self.pending(bag))
+            _ = await bag.runner(refusing).outcome(of: parked, within: .seconds(20))
+            let (listed, expected) = (try await bag.store.read { try kind.list(10, $0) }.map(\.id), [parked])
+            #expect(listed == expected)
+        }
+        let last = parked
+        #expect(try await bag.store.write { try kind.retry(last, $0) } != nil)
+        let next = try #require(try await Self.pending(bag))
+        let payments = RefundPayments()
+        #expect(await bag.runner(payments).outcome(of: next, within: .seconds(20)) == .done)
+        #expect(payments.seen.withLock { $0.ofCancelled } == [next])
+        #expect(try await bag.document("Order", order)?["refundedTotal"] == 700)
+        #expect(try await bag.store.read { try kind.count($0) } == 0)
+        #expect(try bag.events.all(CatalogCalls.restock).count == 1)
+    }
+
+    @Test func aCancelledOrderIsRefundedAfterADrop() async throws {
+        let (bag, kind, order, id) = try await Self.refunded(.cancel)
+        try await Self.fail(id, bag)
+        #expect(try await bag.store.write { try kind.drop(id, $0) } != nil)
+        #expect(await parseCode { _ = try await bag.begin(.refund(nil), order, restock: true) } == 142)
+        let next = try await bag.begin(.refund(nil), order)
+        #expect(await bag.runner(RefundPayments()).outcome(of: next, within: .seconds(20)) == .done)
+        #expect(try await bag.document("Order", order)?["refundedTotal"] == 700)
+        #expect(await parseCode { _ = try await bag.begin(.refund(nil), order) } == 142)
+    }
+
+    /// The rest of the money is owed.
+    @Test func aRetryIsLimitedToWhatIsLeft() async throws {
+        let (bag, kind, order, id) = try await Self.refunded(.refund(nil))
+        try await Self.fail(id, bag)
+        let small = try await bag.begin(.refund(300), order)
+        #expect(await bag.runner(RefundPayments()).outcome(of: small, within: .seconds(20)) == .done)
+        try await Self.retry(id, kind, bag)
+        #expect(try await bag.document("Order", order)?["refundedTotal"] == 700)
+    }
+
+    @Test func goodsThatAreInStockAreNotShipped() async throws {
+        let (bag, kind, order, id) = try await Self.refunded(.refund(200))
+        try await Self.fail(id, bag)
+        let listed = try await bag.refunds.list(order, for: nil).arrayValue
+        #expect(listed?.first?["inStock"] == true)
+        #expect(await parseCode { _ = try await bag.perform(.ship(Shipment()), order) } == 142)
+        try await Self.retry(id, kind, bag)
+        let retried = try await bag.refunds.list(order, for: nil).arrayValue
+        #expect(retried?.compactMap { $0["retryOf"] } == [.string(id)])
+        #expect(await parseCode { _ = try await bag.perform(.ship(Shipment()), order) } == 142)
+    }
+
+    @Test func otherPiecesOfTheOrderAreShipped() async throws {
+        let (bag, order) = try await BagStore.paid()
+        let item = try #require(try await bag.document("Order", order)?["items"]?.arrayValue?.first)
+        var request = OrderLedger.StepRequest(.refund(nil), by: nil, restock: true)
+        let pieces: [String: Int] = [item["objectId"]?.stringValue ?? "": 1]
+        request.lines = RefundLines(pieces)
+        guard case .waits(let id) = try await bag.orders.perform(request, order, contact: nil, for: nil) else {
+            Issue.record("The refund begins.")
+            return
+        }
+        #expect(await bag.runner(RefundPayments()).outcome(of: id, within: .seconds(20)) == .done)
+        try await Self.fail(id, bag)
+        try await Self.retry(id, ParkedRefunds(orders: bag.orders) { _ in }.kind, bag)
+        _ = try await bag.perform(.ship(Shipment()), order)
+        #expect(try await bag.document("Order", order)?["orderState"] == "shipped")
+    }
+
+    /// Both are in one transaction, so in the same millisecond.
+    @Test func twoFailuresCountTwiceAndLeaveTheSumOfTheOthers() async throws {
+        let (bag, _, order, first) = try await Self.refunded(.refund(200))
+        var ids = [first]
+        for _ in 0..<2 {
+            ids.append(try await bag.begin(.refund(100), order))
+            #expect(await bag.runner(RefundPayments()).outcome(of: ids.last ?? "", within: .seconds(20)) == .done)
+        }
+        let (refunds, failing) = (bag.refunds, ids.suffix(2))
+        try await bag.store.write { transaction in
+            // An operator corrected it wrongly.
+            _ = try transaction.update("Order", order, ["refundedTotal": 100], caller: .master)
+            for id in failing { try refunds.failLater(id, "The card has expired.", in: transaction) }
+        }
+        let times = try bag.events.all(NotificationCalls(to: "analytics").orderChanged).suffix(2).map(\.changedAt)
+        #expect(Set(times).count == 2)
+        let document = try #require(await bag.document("Order", order))
+        #expect(document["refundedTotal"] == 200)
+        #expect(document["paymentStatus"] == "partiallyRefunded")
+        let doneAt = try await bag.store.read { reader in
+            try reader.rows("SELECT changedAt FROM refunds WHERE state = 'done'", []).first?.int("changedAt")
+        }
+        #expect(document["refundedAt"]?["iso"]?.stringValue == doneAt.map { Timestamp(milliseconds: $0).iso })
+        try await Self.expectSameChanges(bag)
     }
 
     @Test func aPendingOneIsDecidedFirst() async throws {

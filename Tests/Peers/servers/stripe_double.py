@@ -409,7 +409,8 @@ def signed_event(order):
     found = {**intents, **charges, **refunds}.get(order["objectId"])
     about = show_intent(found, {}) if found and found["object"] == "payment_intent" else found or {"id": order["objectId"]}
     body = json.dumps({
-        "id": order.get("eventId", new("evt")), "object": "event", "type": order["type"], "created": int(time.time()),
+        "id": order.get("eventId", new("evt")), "object": "event", "type": order["type"],
+        "created": order.get("created", int(time.time())),
         "data": {"object": {**about, **order.get("changes", {})}},
     }).encode()
     how = order.get("how", "")

@@ -55,10 +55,18 @@ import Testing
                     ]
                     #expect(try await double.event(event)["status"] == 200, "\(type)")
                 }
+                // A late event of the refund, from before its failure.
+                let charge = try await double.state().json["chargeIds"]?.arrayValue?.first
+                let late: JSON = [
+                    "type": "charge.refunded", "objectId": charge ?? .null, "changes": ["amount_refunded": 100],
+                    "created": .int(Timestamp.now.milliseconds / 1000 - 60),
+                    "url": .string("\(suite.url)/webhooks/stripe"),
+                ]
+                #expect(try await double.event(late)["status"] == 200)
                 let effects = try await suite.rows("payments", "SELECT effect FROM paymentEvents ORDER BY id")
-                #expect(effects == [["refundFailed"], ["known"], ["known"]])
+                #expect(effects == [["refundFailed"], ["known"], ["known"], ["known"]])
 
-                try await eventually("the order is paid again") {
+                try await eventually("the order counts as paid") {
                     let stored = try await admin.get("/classes/Order/\(order)")
                     return stored["refundState"] == "failed" && stored["refundedTotal"] == nil
                         && stored["paymentStatus"] == "paid"
@@ -78,6 +86,45 @@ import Testing
                 #expect(try await double.state().back == 100)
                 try await Self.awaitCleanBooks(suite)
                 #expect(try await double.state().violations == [])
+            }
+        }
+    }
+
+    /// Somebody refunded a cancelled order in Stripe's dashboard after its refund had failed: the retry takes that.
+    @Test func aCancelledOrderThatIsRefundedAtStripeIsRefunded() async throws {
+        try await StripeDouble.with { double in
+            try await Suite.with(settings: double.settings()) { suite in
+                try await Self.buy(suite, orders: 1)
+                let admin = try await Customer.admin(suite)
+                let rows = try await suite.rows("bag", "SELECT orderId FROM checkouts")
+                let order = try #require(rows.first?.arrayValue?.first?.stringValue)
+                let cancelled = try await admin.run("cancelOrder", ["orderId": .string(order)])
+                #expect(cancelled.result["refundedTotal"] == 350, "\(cancelled.text)")
+                let failed = try await double.failRefund("expired_or_canceled_card")
+                let event: JSON = [
+                    "type": "refund.failed", "objectId": failed, "url": .string("\(suite.url)/webhooks/stripe"),
+                ]
+                #expect(try await double.event(event)["status"] == 200)
+                try await eventually("the order counts as paid") {
+                    try await admin.get("/classes/Order/\(order)")["paymentStatus"] == "paid"
+                }
+                let charge = try #require(try await double.state().json["chargeIds"]?.arrayValue?.first)
+                let asked: JSON = [
+                    "method": "POST", "path": ["charges", charge, "refund"], "form": [["amount", "350"]],
+                ]
+                let refunded = try await ParseClient.master(suite).run("stripeRequest", asked)
+                #expect(refunded.result["status"] == 200, "\(refunded.text)")
+
+                let parked = try await admin.get("/operations/parked").json["results"]?.arrayValue ?? []
+                let item = try #require(parked.first { $0["kind"] == "refund" })
+                let body: JSON = ["service": "bag", "kind": "refund", "id": item["id"] ?? .null]
+                #expect(try await admin.call(.POST, "/operations/parked/retry", body).status == 200)
+                try await eventually("the order is refunded") {
+                    let stored = try await admin.get("/classes/Order/\(order)")
+                    return stored["paymentStatus"] == "refunded" && stored["orderState"] == "cancelled"
+                        && stored["refundedTotal"] == 350
+                }
+                #expect(try await double.state().back == 350)
             }
         }
     }

@@ -98,7 +98,8 @@ export function refund(order, history) {
         value: editableMoney(left(order), order.currency),
       },
       { ...REASON, label: t('reason.mailed') },
-      { name: 'restock', type: 'checkbox', label: t('refund.restock') },
+      // A cancellation has returned the goods.
+      ...(order.cancelledAt ? [] : [{ name: 'restock', type: 'checkbox', label: t('refund.restock') }]),
     ],
     async submit({ amount, reason, restock, ...values }) {
       const pieces = lines

@@ -5,7 +5,7 @@ import { asking, together } from './history.js';
 
 /** The refunds of each order that has some. */
 export async function refundsOf(orders, signal) {
-  const some = orders.filter((order) => order.refundedTotal);
+  const some = orders.filter((order) => order.refundState);
   const answers = await together(
     some.map((order) => asking('orderRefunds', { orderId: order.objectId })),
     signal,
@@ -21,10 +21,21 @@ export function refundedPieces(refunds) {
   return pieces;
 }
 
+/** The pieces that are not in the parcel: refunded ones, and those in stock of a refund that failed later. */
+function gonePieces(refunds) {
+  const inStock = refunds.filter((refund) => refund.inStock);
+  const known = new Set(inStock.map(({ refundId }) => refundId));
+  // A retry names the same pieces as the refund that failed.
+  const others = refunds.filter(({ retryOf }) => !known.has(retryOf));
+  const gone = refundedPieces([...others, ...inStock.map((refund) => ({ ...refund, state: 'done' }))]);
+  return { gone, hasAll: inStock.some(({ lines }) => !lines.length) };
+}
+
 /** The order with the items of its parcel. A later refund, such as of returned goods, changes nothing. */
 export function packed(order, refunds) {
   const shipped = order.shippedAt ? moment(order.shippedAt) : Infinity;
-  const gone = refundedPieces(refunds.filter(({ createdAt }) => moment(createdAt) < shipped));
+  const { gone, hasAll } = gonePieces(refunds.filter(({ createdAt }) => moment(createdAt) < shipped));
+  if (hasAll) return { ...order, items: [] };
   const items = (order.items ?? []).map((item) =>
     gone.has(item.objectId) ? { ...item, quantity: item.quantity - gone.get(item.objectId) } : item,
   );

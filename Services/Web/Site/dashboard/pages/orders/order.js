@@ -88,7 +88,7 @@ function actions(order, history, router, redraw) {
     state === 'made' && button('.primary', 'order.ship', ship),
     goods === 'shipped' && button('.primary', 'order.deliver', deliver),
     goods === 'shipped' && state !== 'cancelled' && button('', 'order.tracking', correctTracking),
-    state !== 'cancelled' && left(order) > 0 && button('', 'order.refund', refund),
+    (state !== 'cancelled' || order.refundState) && left(order) > 0 && button('', 'order.refund', refund),
     state !== 'cancelled' && goods === 'unfulfilled' && button('.danger', 'order.cancel', cancel),
     sheets,
   ];
