@@ -136,8 +136,8 @@ public enum KeyedReplies {
 }
 
 extension StoreTransaction {
-    /// Removes rows of a clock that was wrong once, which would else be kept until that year, when a later row is over.
-    /// They do not go earlier: a client may still repeat a write of that day.
+    /// Removes rows with a time in the future once a later row has expired. Their clock was wrong; they would stay until
+    /// that year. They do not go earlier: a client may still repeat a write of that day.
     /// - Parameter oldest: a row is over when its `keptSince` is not after it.
     /// - Returns: the number of removed rows.
     package func removeOfTheFuture(from table: String, before oldest: Int64, rowsMax: Int) throws -> Int {
