@@ -111,18 +111,7 @@ package enum KeyedAnswers {
 
     /// Removes answers that are over; true when more may remain.
     package static func removeExpired(in transaction: StoreTransaction) throws -> Bool {
-        let ofTheFuture = try transaction.removeOfTheFuture(
-            from: "keyedAnswers", before: oldest(in: transaction), rowsMax: pruneRowsMax)
-        // Ids increase with time. Rows of a clock that was wrong once must not hide the others.
-        let removed = try transaction.execute(
-            """
-            DELETE FROM keyedAnswers WHERE id IN (SELECT id FROM keyedAnswers WHERE keptSince <= ? ORDER BY id LIMIT ?)
-            AND keptSince <= ?
-            """,
-            [
-                .int(transaction.now.milliseconds), .int(Int64(pruneRowsMax)), .int(oldest(in: transaction)),
-            ])
-        return max(removed, ofTheFuture) == pruneRowsMax
+        try transaction.removeExpired(from: "keyedAnswers", before: oldest(in: transaction), rowsMax: pruneRowsMax)
     }
 
     private static func find(_ key: String, in transaction: StoreTransaction) throws -> SQLRow? {

@@ -20,7 +20,7 @@ extension Migrations {
 /// The `traceparent` of the request that wrote each message.
 private let outboxTrace = ["ALTER TABLE outbox ADD COLUMN trace TEXT"]
 
-/// The same of each parked message.
+/// The `traceparent` of each parked message.
 private let parkedTrace = ["ALTER TABLE parkedMessages ADD COLUMN trace TEXT"]
 
 /// Replies to clients' writes with an `Idempotency-Key` (`KeyedReplies`).

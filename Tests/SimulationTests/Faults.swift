@@ -69,6 +69,8 @@ final class Weather {
         for fault in Fault.allCases { chances[fault] = [0, 0, 0, 5, 20, 80][random.below(6)] }
         // There are some hundred awaits.
         chances[.crash] = [0, 0, 1, 5][random.below(4)]
+        // There are few refunds.
+        for fault in [Fault.refundRefused, .refundFailsLater] { chances[fault] = [0, 0, 200, 400][random.below(4)] }
     }
 
     func strikes(_ fault: Fault) -> Bool {

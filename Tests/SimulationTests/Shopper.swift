@@ -44,10 +44,21 @@ final class Shopper: @unchecked Sendable {
     func ask(
         _ function: String, _ parameters: JSON, asOperator: Bool = false
     ) async throws -> Result<[UInt8], BusFailure> {
+        try await ask(ObjectCalls(of: "bag").function(function), function, parameters, asOperator: asOperator)
+    }
+
+    /// Has the operator retry a parked refund.
+    func retry(refund: String) async throws -> Result<[UInt8], BusFailure> {
+        try await ask(
+            ObjectCalls(of: "bag").parked, ParkedVerb.retry.rawValue, ["kind": "refund", "id": .string(refund)],
+            asOperator: true)
+    }
+
+    private func ask(
+        _ call: Call<FunctionRequest, FunctionReply>, _ name: String, _ parameters: JSON, asOperator: Bool
+    ) async throws -> Result<[UInt8], BusFailure> {
         requests += 1
-        var request = try BusRequest(
-            ObjectCalls(of: "bag").function(function), FunctionRequest.with { $0.name = function },
-            timeout: .seconds(30))
+        var request = try BusRequest(call, FunctionRequest.with { $0.name = name }, timeout: .seconds(30))
         if asOperator { request.principal = .satchel } else { request.principal.userID = customer }
         request.writes = true
         request.idempotencyKey = "request-\(world.seed)-\(number)-\(requests)"
@@ -170,7 +181,12 @@ final class Shopper: @unchecked Sendable {
                 if world.random.chance(60) { wanted["amount"] = .int(max(1, total / 3)) }
                 _ = try await decide("refundOrder", wanted, asOperator: true, isImpatient: world.random.chance(15))
             }
-        default: break
+        default: return
+        }
+        // The provider may refuse a refund again, as long as faults happen.
+        for _ in 0..<2 {
+            await world.pause(world.latency(0...4000))
+            if let parked = try world.parkedRefund() { _ = try await retry(refund: parked) }
         }
     }
 }

@@ -32,16 +32,19 @@ import Testing
     }
 
     @Test func fiveHundredSeedsAreClean() async throws {
-        let failed = try await Simulator.run { simulator -> [String] in
+        let (failed, missing) = try await Simulator.run { simulator -> ([String], Set<Fault>) in
             var failed: [String] = []
+            var missing = Set(Fault.allCases)
             for seed in 1...500 {
                 let ending = try simulator.run(UInt64(seed))
+                missing.subtract(ending.struck.map(\.fault))
                 guard ending.failed else { continue }
                 failed.append(try Self.told(ending, simulator, Options(), isShrunk: failed.count < Self.shrunkMax))
             }
-            return failed
+            return (failed, missing)
         }
         #expect(failed.isEmpty, "\(failed.joined(separator: "\n"))")
+        #expect(missing.isEmpty, "These faults never struck: \(missing.map(\.rawValue).sorted())")
     }
 
     @Test func aSeedHasOneHistory() async throws {

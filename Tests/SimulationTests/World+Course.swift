@@ -1,6 +1,8 @@
 import Books
+import MessageBus
 import ObjectStore
 import ParseProtocol
+import ProcessKit
 
 extension World {
     /// Faults happen for so long; then everything has to come to rest.
@@ -23,7 +25,7 @@ extension World {
             for shopper in shoppers { group.addTask { await shopper.shop() } }
         }
         weather.isOver = true
-        await rest()
+        await rest(Shopper(self, number: bench.bags.count, customer: "", order: ""))
         await check(shoppers)
         isDone = true
     }
@@ -47,13 +49,43 @@ extension World {
         }
     }
 
-    /// Waits until nothing is unfinished.
-    private func rest() async {
+    /// Waits until nothing is unfinished, and no refund is parked that an operator can retry.
+    private func rest(_ operatorOfShop: Shopper) async {
         for _ in 0..<Self.restSeconds {
-            guard let open = unfinished(), !open.isEmpty else { return }
+            guard let open = unfinished() else { return }
+            if open.isEmpty {
+                guard await retryRefund(operatorOfShop) else { return }
+            }
             await pause(1000)
         }
         findings.append("It does not come to rest: \(unfinished() ?? "")")
+    }
+
+    /// - Returns: false when no refund is left to retry.
+    private func retryRefund(_ operatorOfShop: Shopper) async -> Bool {
+        do {
+            guard let parked = try parkedRefund() else { return false }
+            note("refund \(parked) is retried")
+            guard case .failure(let failure) = try await operatorOfShop.retry(refund: parked) else { return true }
+            guard ParseError(failure).code == .validationError else { return true }
+            findings.append("refund: \(parked) is parked and cannot be retried: \(failure)")
+        } catch {
+            findings.append("Refunds cannot be retried: \(error)")
+        }
+        return false
+    }
+
+    /// Refunds that failed although enough money is left for them.
+    private static let owedRefunds = """
+        SELECT id FROM refunds WHERE state = 'failed' AND amount <= (SELECT amount FROM checkouts
+        WHERE id = refunds.checkoutId) - (SELECT coalesce(sum(amount), 0) FROM refunds AS other
+        WHERE other.orderId = refunds.orderId AND other.state = 'done')
+        """
+
+    /// The oldest one that an operator can retry.
+    func parkedRefund() throws -> String? {
+        try bench.databases["bag"]?.rows("\(Self.owedRefunds) AND isParked = 1 ORDER BY createdAt, id LIMIT 1").first?
+            .text("id")
     }
 
     private static let open: [(service: String, what: String, sql: String)] = [
@@ -102,6 +134,7 @@ extension World {
             try checkStock()
             try checkMails()
             try checkParked()
+            try checkRefunds()
             try checkStripe()
             for shopper in shoppers { try checkAnswers(shopper) }
         } catch {
@@ -151,6 +184,14 @@ extension World {
             for row in try bench.databases[service]?.rows("SELECT * FROM parkedMessages") ?? [] {
                 findings.append("outbox: \(service) parked \(try row.text("key"))")
             }
+        }
+    }
+
+    /// No refund is forgotten: an operator has retried each one that its order still owes.
+    private func checkRefunds() throws {
+        let newest = "NOT EXISTS(SELECT 1 FROM refunds r WHERE r.orderId = refunds.orderId AND r.rowid > refunds.rowid)"
+        for row in try bench.databases["bag"]?.rows("\(Self.owedRefunds) AND \(newest)") ?? [] {
+            findings.append("refund: \(try row.text("id")) failed and is not parked")
         }
     }
 

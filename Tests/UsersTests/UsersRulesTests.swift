@@ -109,6 +109,14 @@ import UsersService
         #expect(AccountNames.folded(AccountNames.folded(a)) == AccountNames.folded(a))
     }
 
+    /// The table of names has folded names. Unicode 16 gave the first letter a capital, which is the second.
+    @Test(arguments: [
+        ("\u{264}", "\u{264}"), ("ANN\u{A7CB}\u{C4}", "ann\u{A7CB}\u{E4}"), ("\u{10D50}A\u{308}", "\u{10D50}\u{E4}"),
+    ])
+    func namesAreFoldedAlikeByAllToolchains(_ name: String, _ folded: String) {
+        #expect(Array(AccountNames.folded(name).unicodeScalars) == Array(folded.unicodeScalars))
+    }
+
     @Test(arguments: [
         "ann@example.com", "a.n+n@mail.example.co", "jorg@xn--mller-kva.example", "o'neil+{1}@b.c",
     ])

@@ -18,7 +18,7 @@ enum Replacements {
     static func begin(_ new: VirtualThread) {
         precondition(isHooked, "The Swift runtime has no hook for tasks.")
         Original.hashing?.storeBytes(of: true, toByteOffset: 16, as: Bool.self)
-        for hook in Original.throwHooks { hook.storeBytes(of: 0, as: UInt.self) }
+        for (place, _) in Original.throwHooks { place.storeBytes(of: 0, as: UInt.self) }
         virtual = new
         thread.store(UInt(pthread_self()), ordering: .relaxed)
     }
@@ -26,6 +26,7 @@ enum Replacements {
     static func end() {
         thread.store(0, ordering: .relaxed)
         virtual = nil
+        for (place, hook) in Original.throwHooks { place.storeBytes(of: hook, as: UInt.self) }
     }
 
     /// Runs a task until it waits, as the runtime's pool does: on no particular executor.
@@ -62,10 +63,10 @@ private enum Original {
     /// only concerns tables made later.
     nonisolated(unsafe) static let hashing = dlsym(nil, "_swift_stdlib_Hashing_parameters")
     /// Swift Testing keeps the stack of each thrown error by these hooks: each cancelled sleep would cost a walk of its
-    /// stack. Without them only the stacks of errors that fail a test are missing.
-    nonisolated(unsafe) static let throwHooks: [UnsafeMutableRawPointer] = [
+    /// stack. During a simulation only the stacks of errors that fail a test are missing.
+    nonisolated(unsafe) static let throwHooks: [(place: UnsafeMutableRawPointer, hook: UInt)] = [
         dlsym(nil, "_swift_willThrow"), dlsym(nil, "_swift_willThrowTypedImpl"),
-    ].compactMap(\.self)
+    ].compactMap(\.self).map { (place: $0, hook: $0.load(as: UInt.self)) }
 
     /// The next definition after the executable's own (RTLD_NEXT).
     private static func function<Function>(_ name: String, _ type: Function.Type) -> Function {

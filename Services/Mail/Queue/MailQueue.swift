@@ -55,7 +55,7 @@ package struct MailQueue: Sendable {
         return verdict
     }
 
-    /// What the table has for the sender.
+    /// Mails that may be sent.
     package struct Due: Sendable {
         /// The mails to send now.
         package let mails: [QueuedMail]

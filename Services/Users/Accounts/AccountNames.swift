@@ -14,8 +14,10 @@ package enum AccountNames {
     /// NFKC and case folding. The conversion to upper case and back unifies characters without a one-to-one lower case,
     /// such as `ß` and `SS`.
     package static func folded(_ name: String) -> String {
-        name.precomposedStringWithCompatibilityMapping.lowercased().uppercased().lowercased()
-            .precomposedStringWithCompatibilityMapping
+        FoldedLetters.folded(name) { part in
+            part.precomposedStringWithCompatibilityMapping.lowercased().uppercased().lowercased()
+                .precomposedStringWithCompatibilityMapping
+        }
     }
 
     package static func isUsername(_ name: String) -> Bool {

@@ -82,30 +82,20 @@ package enum WordEnds {
         }
     }
 
-    /// The letter that represents all letters that differ only in case. Indexes have folded letters, so the result must
-    /// not change with the toolchain's tables: letters that are newer than `unicode` represent themselves. Unicode
-    /// changes no pair of older letters (https://www.unicode.org/policies/stability_policy.html#Case_Pair).
+    /// The letter that represents all letters that differ only in case, see `FoldedLetters`.
     package static func folded(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
         if scalar.isASCII {
             return ("A"..."Z").contains(scalar) ? Unicode.Scalar(UInt8(scalar.value + 32)) : scalar
         }
         // ICU maps it to `i` where it maps single letters.
         if scalar == "\u{130}" { return "i" }
-        guard isKnown(scalar) else { return scalar }
+        guard FoldedLetters.has(scalar) else { return scalar }
         let capital = single(scalar.properties.uppercaseMapping) ?? scalar
         return single(capital.properties.lowercaseMapping) ?? capital
     }
 
     private static func single(_ text: String) -> Unicode.Scalar? {
         guard text.unicodeScalars.count == 1 else { return nil }
-        return text.unicodeScalars.first.flatMap { isKnown($0) ? $0 : nil }
-    }
-
-    /// The version of Unicode whose letters are folded.
-    private static let unicode = 15
-
-    private static func isKnown(_ scalar: Unicode.Scalar) -> Bool {
-        guard let age = scalar.properties.age else { return false }
-        return age.major <= unicode
+        return text.unicodeScalars.first.flatMap { FoldedLetters.has($0) ? $0 : nil }
     }
 }

@@ -21,13 +21,18 @@ package struct BucketListing: Sendable, Equatable {
         isTruncated = text.range(of: Data("<IsTruncated>true</IsTruncated>".utf8)) != nil
     }
 
-    private static let entities = [
-        ("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&#39;", "'"), ("&amp;", "&"),
-    ]
+    private static let entities = ["lt": "<", "gt": ">", "quot": "\"", "apos": "'", "amp": "&"]
 
     private static func plain(_ escaped: Data) -> String {
         let text = String(decoding: escaped, as: UTF8.self)
         guard text.utf8.contains(UInt8(ascii: "&")) else { return text }
-        return entities.reduce(text) { $0.replacing($1.0, with: $1.1) }
+        return text.replacing(#/&(#?[A-Za-z0-9]+);/#) { character(String($0.output.1)) ?? String($0.output.0) }
+    }
+
+    private static func character(_ entity: String) -> String? {
+        guard entity.hasPrefix("#") else { return entities[entity] }
+        let isHex = entity.hasPrefix("#x")
+        guard let number = UInt32(entity.dropFirst(isHex ? 2 : 1), radix: isHex ? 16 : 10) else { return nil }
+        return Unicode.Scalar(number).map { String($0) }
     }
 }

@@ -41,6 +41,8 @@ package final class FileBucket: Sendable {
     /// Maximum bytes of a short response, such as an error.
     private static let wordsMax = 1 << 16
     private static let listAttempt = Duration.seconds(10)
+    /// Less than the 300 s that the gateway waits for a page of the books.
+    package static let listLimit = Duration.seconds(240)
     /// A thousand keys of at most a kilobyte, and what the bucket says of each.
     private static let listBytesMax = 4 << 20
     /// The object that the write probe creates; no file has this name.
@@ -139,19 +141,33 @@ package final class FileBucket: Sendable {
 
     /// The names of the next files that have an object, in the order of their bytes; none at the end. Other objects are
     /// left out. A failure says nothing about the bucket's health: its key may not be allowed to list.
-    package func names(after name: String) async throws(BucketTrouble) -> [String] {
+    /// - Parameter limit: a shared bucket may have millions of other objects before the next file.
+    package func names(
+        after name: String, within limit: Duration = FileBucket.listLimit
+    ) async throws(BucketTrouble) -> [String] {
         let prefix = configuration.address.prefix
+        let end = ContinuousClock.now + limit
         var last = name
         while true {
-            let answer = try await run(nil, within: .seconds(30), attempt: Self.listAttempt) { [self, last] in
+            let left = end - ContinuousClock.now
+            guard left > .zero else { throw .away("too many other objects to list") }
+            let pageLimit = min(Duration.seconds(30), left)
+            let answer = try await run(nil, within: pageLimit, attempt: Self.listAttempt) { [self, last] in
                 listRequest(after: last)
             }
             guard let page = BucketListing(answer.body) else { throw .refused("no list") }
             let keys = page.keys.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
             let names = keys.filter { FileNames.isStoredName($0) }
-            guard names.isEmpty, page.isTruncated, let next = keys.last, next != last else { return names }
+            guard page.isTruncated else { return names }
+            // Else files of later pages would be missing.
+            guard let next = keys.last, Self.areInOrder([last] + keys) else { throw .refused("no list in order") }
+            guard names.isEmpty else { return names }
             last = next
         }
+    }
+
+    private static func areInOrder(_ keys: [String]) -> Bool {
+        zip(keys, keys.dropFirst()).allSatisfy { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
     private func listRequest(after name: String) -> OutboundRequest {

@@ -79,28 +79,16 @@ public enum KeyedReplies {
 
     /// Removes replies whose keys can no longer be repeated; true when there may be more of them.
     package static func prune(_ transaction: StoreTransaction) throws -> Bool {
-        var removed = 0
-        // Ids increase with time. Rows of a clock that was wrong once must not hide the others.
+        var areLeft = false
         let tables = [
             ("keyedReplies", keptForRequests), ("deliveredReplies", keptForDeliveries),
             (clientTable, keptForClients),
         ]
         for (table, kept) in tables {
-            removed = max(
-                removed,
-                try transaction.removeOfTheFuture(
-                    from: table, before: transaction.now.milliseconds - kept.milliseconds, rowsMax: pruneRowsMax),
-                try transaction.execute(
-                    """
-                    DELETE FROM \(table) WHERE id IN (SELECT id FROM \(table) WHERE keptSince <= ? ORDER BY id LIMIT ?)
-                    AND keptSince < ?
-                    """,
-                    [
-                        .int(transaction.now.milliseconds), .int(Int64(pruneRowsMax)),
-                        .int(transaction.now.milliseconds - kept.milliseconds),
-                    ]))
+            let oldest = transaction.now.milliseconds - kept.milliseconds
+            if try transaction.removeExpired(from: table, before: oldest, rowsMax: pruneRowsMax) { areLeft = true }
         }
-        return removed == pruneRowsMax
+        return areLeft
     }
 
     /// A stored reply: the frames, each preceded by its length.
@@ -136,17 +124,30 @@ public enum KeyedReplies {
 }
 
 extension StoreTransaction {
-    /// Removes rows of a clock that was wrong once, which would else be kept until that year, when a later row is over.
-    /// They do not go earlier: a client may still repeat a write of that day.
-    /// - Parameter oldest: a row is over when its `keptSince` is not after it.
-    /// - Returns: the number of removed rows.
-    package func removeOfTheFuture(from table: String, before oldest: Int64, rowsMax: Int) throws -> Int {
-        try execute(
+    /// Removes rows that have expired. Rows with a time in the future go once a later row has expired: their clock was
+    /// wrong, and they would stay until that year. They do not go earlier: a client may still repeat a write of that day.
+    /// - Parameter oldest: a row has expired when its `keptSince` is not after it.
+    /// - Returns: whether there may be more.
+    package func removeExpired(from table: String, before oldest: Int64, rowsMax: Int) throws -> Bool {
+        let time = now.milliseconds
+        // Rows of less than one lifetime ahead expire soon: the clock of another replica may be ahead by seconds.
+        let parameters: [SQLValue] = [.int(time), .int(Int64(rowsMax)), .int(oldest), .int(time + (time - oldest))]
+        // Ids increase with time. Rows of the future must not hide the others.
+        let ofTheFuture = try execute(
             """
-            DELETE FROM \(table) WHERE keptSince > ?1 AND id IN (SELECT id FROM \(table) ORDER BY id LIMIT ?2)
+            DELETE FROM \(table) WHERE keptSince > ?4 AND id IN (SELECT id FROM \(table) ORDER BY id LIMIT ?2)
             AND id < (SELECT max(known.id) FROM (SELECT id, keptSince FROM \(table) WHERE keptSince <= ?1
             ORDER BY id LIMIT ?2) AS known WHERE known.keptSince <= ?3)
-            """, [.int(now.milliseconds), .int(Int64(rowsMax)), .int(oldest)])
+            """, parameters)
+        // Expired rows after one of the future stay, because they prove that it may go.
+        let expired = try execute(
+            """
+            DELETE FROM \(table) WHERE keptSince <= ?3
+            AND id IN (SELECT id FROM \(table) WHERE keptSince <= ?1 ORDER BY id LIMIT ?2)
+            AND id < coalesce((SELECT min(head.id) FROM (SELECT id, keptSince FROM \(table) ORDER BY id LIMIT ?2) AS head
+            WHERE head.keptSince > ?4), \(Int64.max))
+            """, parameters)
+        return ofTheFuture + expired >= rowsMax
     }
 }
 

@@ -256,6 +256,8 @@ import Testing
         let searches: [(JSON, [String])] = [
             ("LEE", ["b", "c"]), ("lee ann", ["b"]), ("ozturk", ["a"]), ("ZOE.OZ@mail", ["a"]), ("other", ["c"]),
             ("1415555", ["a", "b", "c"]), ("555-0100", ["a", "b", "c"]), ("nn", []), ("50%", []),
+            // A letter of Unicode 16.
+            ("Bob\u{A7CB}LEEDS", ["c"]),
         ]
         for (text, ids) in searches {
             #expect(try await Self.found(bag, ["search": text, "sort": "-name"]).sorted() == ids, "\(text)")

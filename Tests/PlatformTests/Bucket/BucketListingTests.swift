@@ -36,6 +36,7 @@ import Testing
         let listing = BucketListing(Self.page(["a&amp;lt;b", "c"], isTruncated: true))
         #expect(listing?.keys == ["a&lt;b", "c"])
         #expect(listing?.isTruncated == true)
+        #expect(BucketListing(Self.page(["&#x9;&#39;&amp;#9;&what;&#x110000;"]))?.keys == ["\t'&#9;&what;&#x110000;"])
         #expect(BucketListing(Self.page([]))?.isTruncated == false)
         #expect(BucketListing(Array("<html>Welcome</html>".utf8)) == nil)
         #expect(BucketListing(Array("<ListBucketResult><Key>a".utf8))?.keys == [])
@@ -49,7 +50,7 @@ import Testing
                 return queries.count
             }
             let pages = [
-                Self.page(["files/notes.txt", "files/satchel-probe"], isTruncated: true),
+                Self.page(["files/0 notes.txt", "files/0-probe"], isTruncated: true),
                 Self.page(["files/" + Self.name("a"), "files/zero"], isTruncated: true), Self.page([]),
             ]
             return OutboundResponse(status: 200, body: pages[min(number, 3) - 1])
@@ -60,9 +61,32 @@ import Testing
         #expect(
             asked == [
                 "list-type=2&prefix=files%2F",
-                "list-type=2&prefix=files%2F&start-after=files%2Fsatchel-probe",
+                "list-type=2&prefix=files%2F&start-after=files%2F0-probe",
                 "list-type=2&prefix=files%2F&start-after=files%2F" + Self.name("a").replacing(" ", with: "%20"),
             ])
+    }
+
+    /// A server that ignores `start-after`, or has another order, would hide the later files.
+    @Test(arguments: [["zero", "files/zero"], ["files/b", "files/a"], []])
+    func aListWithoutOrderIsRefused(keys: [String]) async throws {
+        let bucket = try Self.bucket { _ in
+            OutboundResponse(status: 200, body: Self.page(keys, isTruncated: true))
+        }
+        await #expect(throws: BucketTrouble.refused("no list in order")) {
+            try await bucket.names(after: keys.first == "zero" ? "zero" : "")
+        }
+    }
+
+    @Test func aListOfOtherObjectsEnds() async throws {
+        let pages = Mutex(100_000)
+        let bucket = try Self.bucket { _ in
+            let number = pages.withLock { pages in
+                pages += 1
+                return pages
+            }
+            return OutboundResponse(status: 200, body: Self.page(["files/note\(number)"], isTruncated: true))
+        }
+        await #expect(throws: BucketTrouble.self) { try await bucket.names(after: "", within: .milliseconds(50)) }
     }
 
     /// The shop may read and write, but not list.

@@ -58,8 +58,10 @@ struct CustomerProfile: Sendable, Equatable {
     static func folded(_ text: String) -> String {
         // Most texts are ASCII, for which Foundation's result is the same and takes 60 times as long.
         if isASCII(text) { return text.lowercased() }
-        return text.precomposedStringWithCanonicalMapping
-            .folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
+        return FoldedLetters.folded(text) { part in
+            part.precomposedStringWithCanonicalMapping
+                .folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
+        }
     }
 
     private static func isASCII(_ text: String) -> Bool { text.utf8.allSatisfy { $0 < 0x80 } }
@@ -68,7 +70,10 @@ struct CustomerProfile: Sendable, Equatable {
     static func words(of text: String) -> [String] {
         let text = folded(text)
         guard isASCII(text) else {
-            return text.split { !$0.isLetter && !$0.isNumber }.map { String($0.prefix(wordCharactersMax)) }
+            // The words are stored, so they must not change with the toolchain's letters.
+            let known = text.unicodeScalars.map { FoldedLetters.has($0) ? $0 : " " }
+            return String(String.UnicodeScalarView(known)).split { !$0.isLetter && !$0.isNumber }
+                .map { String($0.prefix(wordCharactersMax)) }
         }
         return text.utf8.split { !isLowerLetter($0) && !isDigit($0) }
             .map { String(decoding: $0.prefix(wordCharactersMax), as: UTF8.self) }

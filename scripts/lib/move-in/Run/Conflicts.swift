@@ -282,8 +282,10 @@ struct ConflictFinder: Sendable {
 
     /// The form in which Satchel compares names, as in `AccountNames.folded` of Services/Users.
     private static func nameHash(_ name: String) -> UInt64 {
-        let folded = name.precomposedStringWithCompatibilityMapping.lowercased().uppercased().lowercased()
-            .precomposedStringWithCompatibilityMapping
+        let folded = FoldedLetters.folded(name) { part in
+            part.precomposedStringWithCompatibilityMapping.lowercased().uppercased().lowercased()
+                .precomposedStringWithCompatibilityMapping
+        }
         return IdHash.of(folded.utf8)
     }
 
