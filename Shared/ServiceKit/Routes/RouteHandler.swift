@@ -22,7 +22,8 @@ package final class RouteHandler: LaneHandler {
     private var sent: [Sent] = []
     /// Nanoseconds that sending them took.
     private var sendingTime: UInt64 = 0
-    /// Whether the database failed or was late in this batch. The lane then waits for it no more until its next hello.
+    /// Whether the database failed or was late in this batch. The rest of the batch does not wait for it on the lane,
+    /// which must not be silent for long.
     private var isServerSlow = false
 
     private struct Sent {
@@ -140,13 +141,14 @@ package final class RouteHandler: LaneHandler {
         let cost = Self.now - start
         let used = (sendingTime + cost) / UInt64(reads.count)
         sendingTime = 0
-        if cost >= Self.sentLimit, let late = zip(reads, answers).first(where: { $0.1 == nil })?.0 {
+        // No request is to blame for a lost connection.
+        if cost >= Self.sentLimit, !reader.isCutOff, let late = zip(reads, answers).first(where: { $0.1 == nil })?.0 {
             credit.overran(late.request.client, cost: cost, at: start)
         }
         for (sent, answer) in zip(reads, answers) {
             isServerSlow = isServerSlow || reader.isCutOff || Self.now - start >= Self.sentLimit
             if let answer {
-                let reply = Result { try sent.answer(answer.get()) }
+                let reply: Result<BusReply, any Error> = Result { try sent.answer(answer.get()) }
                 sent.request.reply(
                     reply.mapError { Self.failure($0, sent.request, logger) }, used: Int64(used / 1000))
             } else {
