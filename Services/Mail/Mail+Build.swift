@@ -70,8 +70,8 @@ private func transport(_ configuration: MailConfiguration, _ host: ServiceHost) 
                 """
             )
         }
-        return SMTPTransport(settings, client: OutboundClient(authorities: configuration.authorities))
+        return SMTPTransport(settings, client: try .loaded(authorities: configuration.authorities))
     case .mailgun(let settings):
-        return MailgunTransport(settings, client: OutboundClient(authorities: configuration.authorities))
+        return MailgunTransport(settings, client: try .loaded(authorities: configuration.authorities))
     }
 }

@@ -91,7 +91,7 @@ private func paymentProvider(_ host: ServiceHost) throws -> (any PaymentProvider
         )
     case "stripe":
         let configuration = try StripeConfiguration(settings)
-        let outbound = OutboundClient(authorities: settings["satchel.ca.file"])
+        let outbound = try OutboundClient.loaded(authorities: settings["satchel.ca.file"])
         let client = StripeClient(
             configuration, outbound: outbound, logger: host.logger,
             keyStanding: StripeKeyHealth { [warnings = host.warnings] in warnings.set($0, of: "stripe") })

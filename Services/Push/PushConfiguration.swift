@@ -36,7 +36,7 @@ enum PushConfiguration {
             parsed.path.isEmpty, parsed.query == nil
         else { throw settings.wrong("satchel.apns.url", "is not an https address without a path.") }
         return APNsProvider(
-            client: OutboundClient(authorities: settings["satchel.ca.file"]), token: token, url: url,
+            client: try .loaded(authorities: settings["satchel.ca.file"]), token: token, url: url,
             topic: settings["satchel.apns.topic"])
     }
 }

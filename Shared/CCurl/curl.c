@@ -7,12 +7,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define LIBRARY "libcurl.so.4"
+
 static void *load(const char *name) {
-    void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     void *function = library ? dlsym(library, name) : NULL;
     if (function) return function;
-    fprintf(stderr, "%s\n", dlerror());
+    fprintf(stderr, LIBRARY " has no %s\n", name);
     abort();
+}
+
+const char *satchel_curl_problem(void) {
+    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    // The newest function of those below.
+    if (library && dlsym(library, "curl_multi_wakeup")) return NULL;
+    const char *problem = dlerror();
+    return problem ? problem : LIBRARY " cannot be loaded";
 }
 
 #define LOADED(name) ((__typeof__(&name))({ \

@@ -7,12 +7,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define LIBRARY "libpq.so.5"
+
 static void *load(const char *name) {
-    void *library = dlopen("libpq.so.5", RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     void *function = library ? dlsym(library, name) : NULL;
     if (function) return function;
-    fprintf(stderr, "%s\n", dlerror());
+    fprintf(stderr, LIBRARY " has no %s\n", name);
     abort();
+}
+
+const char *satchel_pq_problem(void) {
+    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    // The newest function of those below.
+    if (library && dlsym(library, "PQsendFlushRequest")) return NULL;
+    const char *problem = dlerror();
+    return problem ? problem : LIBRARY " cannot be loaded";
 }
 
 #define LOADED(name) ((__typeof__(&name))({ \

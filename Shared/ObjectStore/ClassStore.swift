@@ -140,7 +140,8 @@ public final class ClassStore: Sendable {
         case .postgresql(let server):
             builder = IndexBuilder(server)
             claimer = writers == .every ? RowClaimer(server) : nil
-            connecting = { try PostgreSQLStoreConnection(server) }
+            let readOnly = server.setting(["default_transaction_read_only": "on"])
+            connecting = { try PostgreSQLStoreConnection(readOnly) }
             writer = WriterThread(
                 settings: settings,
                 writer: PostgreSQLWriter(server, writers: writers, settings: settings, logger: logger),

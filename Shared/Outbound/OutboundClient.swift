@@ -1,3 +1,4 @@
+import CCurl
 import Foundation
 import Synchronization
 
@@ -15,10 +16,13 @@ public final class OutboundClient: Sendable {
         thread?.close()
     }
 
+    /// Why libcurl cannot be used; nil when it is loaded.
+    package static var libraryProblem: String? { satchel_curl_problem().map { String(cString: $0) } }
+
     /// Starts with the first transfer: most processes never have one.
     private var thread: TransferThread {
         started.withLock { started in
-            if let started { return started }
+            if let started, !started.isClosed { return started }
             let thread = TransferThread(authorities: authorities)
             thread.start()
             started = thread

@@ -8,7 +8,7 @@ public struct OutboundFailure: Error, Sendable, Hashable, CustomStringConvertibl
         /// The connection ended, or the response violated the protocol.
         case broken
         case answerTooLarge
-        /// The request cannot be sent: an invalid URL, or too many requests are waiting.
+        /// The request cannot be sent: an invalid URL, too many requests are waiting, or libcurl cannot be loaded.
         case refused
         case cancelled
         /// An SMTP server refused; `replyCode` says whether a retry makes sense.

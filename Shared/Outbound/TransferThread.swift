@@ -18,8 +18,15 @@ final class TransferThread: Sendable {
         var orders: [Order] = []
         var cancelled: [Ticket] = []
         var isClosed = false
+        /// Nil until the thread has loaded libcurl.
+        var multi: Multi?
         /// Submitted orders without a result.
         var open = 0
+    }
+
+    /// `curl_multi_wakeup` may be called from any thread until the cleanup, which follows `isClosed`.
+    private struct Multi: @unchecked Sendable {
+        let handle: UnsafeMutableRawPointer
     }
 
     /// Limit of open orders. Beyond it a provider does not respond, which is a fault and not load. Callers queue on
@@ -33,26 +40,14 @@ final class TransferThread: Sendable {
     private let inbox = Mutex(Inbox())
     private let lastTicket = Atomic<Ticket>(0)
     private let authorities: String?
-    /// Set once; `curl_multi_wakeup` may be called from any thread until the cleanup, which follows `isClosed`.
-    private nonisolated(unsafe) let multi: UnsafeMutableRawPointer
 
     /// curl_global_init must not run concurrently; a static property is initialised once.
     private static let isReady: Bool = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
-    init(authorities: String?) {
-        precondition(Self.isReady, "libcurl cannot be initialised.")
-        guard let multi = curl_multi_init() else { preconditionFailure("No memory for libcurl's handle.") }
-        self.multi = multi
-        self.authorities = authorities
-        for (option, value) in [
-            (CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX)),
-            (CURLMOPT_MAX_HOST_CONNECTIONS, Self.connectionsPerHostMax),
-            (CURLMOPT_MAX_CONCURRENT_STREAMS, Self.streamsMax),
-        ] {
-            let result = satchel_curl_multi_set_long(multi, option, value)
-            precondition(result == CURLM_OK, "libcurl does not know an option of ours.")
-        }
-    }
+    init(authorities: String?) { self.authorities = authorities }
+
+    /// Whether it takes no more orders: it was closed, or it could not load libcurl.
+    var isClosed: Bool { inbox.withLock { $0.isClosed } }
 
     func start() {
         let thread = Thread { [self] in
@@ -69,8 +64,7 @@ final class TransferThread: Sendable {
             guard !inbox.isClosed, inbox.open < Self.openMax else { return false }
             inbox.open += 1
             inbox.orders.append(Order(ticket: ticket, work: work, completion: completion))
-            // Inside the lock, because the handle may be gone after `isClosed`.
-            curl_multi_wakeup(multi)
+            Self.wake(inbox.multi)
             return true
         }
         if !isTaken {
@@ -82,7 +76,7 @@ final class TransferThread: Sendable {
         inbox.withLock { inbox in
             guard !inbox.isClosed else { return }
             inbox.cancelled.append(ticket)
-            curl_multi_wakeup(multi)
+            Self.wake(inbox.multi)
         }
     }
 
@@ -91,20 +85,33 @@ final class TransferThread: Sendable {
         inbox.withLock { inbox in
             guard !inbox.isClosed else { return }
             inbox.isClosed = true
-            curl_multi_wakeup(multi)
+            Self.wake(inbox.multi)
         }
+    }
+
+    /// To be called inside the lock, because the handle may be gone after `isClosed`.
+    private static func wake(_ multi: Multi?) {
+        if let multi { curl_multi_wakeup(multi.handle) }
     }
 
     // MARK: - On the thread
 
     private func run() {
+        let multi: UnsafeMutableRawPointer
+        do throws(OutboundFailure) {
+            multi = try Self.open()
+        } catch {
+            return fail(error)
+        }
+        let shared = Multi(handle: multi)
+        inbox.withLock { $0.multi = shared }
         var running: [Ticket: (transfer: Transfer, completion: Completion)] = [:]
         while true {
             let (orders, cancelled, isClosed) = inbox.withLock { inbox in
                 defer { (inbox.orders, inbox.cancelled) = ([], []) }
                 return (inbox.orders, inbox.cancelled, inbox.isClosed)
             }
-            for order in orders { start(order, &running) }
+            for order in orders { start(order, multi, &running) }
             for ticket in isClosed ? Array(running.keys) : cancelled {
                 guard let (transfer, completion) = running.removeValue(forKey: ticket) else { continue }
                 curl_multi_remove_handle(multi, transfer.handle)
@@ -112,8 +119,8 @@ final class TransferThread: Sendable {
             }
             if isClosed { break }
             var count: Int32 = 0
-            if curl_multi_perform(multi, &count) != CURLM_OK { failAll(&running) }
-            collect(&running)
+            if curl_multi_perform(multi, &count) != CURLM_OK { failAll(multi, &running) }
+            collect(multi, &running)
             // Wakes up for sockets, libcurl's timers and `curl_multi_wakeup`; the one-second timeout covers a lost
             // wake-up.
             if curl_multi_poll(multi, nil, 0, 1000, nil) != CURLM_OK { Thread.sleep(forTimeInterval: 0.01) }
@@ -121,7 +128,40 @@ final class TransferThread: Sendable {
         curl_multi_cleanup(multi)
     }
 
-    private func start(_ order: Order, _ running: inout [Ticket: (transfer: Transfer, completion: Completion)]) {
+    /// Loads and starts libcurl, which may take as long as a cold disk needs.
+    /// - Throws: when the library is missing or unfit; the next transfer tries it again.
+    private static func open() throws(OutboundFailure) -> UnsafeMutableRawPointer {
+        if let problem = OutboundClient.libraryProblem {
+            throw OutboundFailure(.refused, wasNotSent: true, detail: problem)
+        }
+        guard isReady, let multi = curl_multi_init() else {
+            throw OutboundFailure(.refused, wasNotSent: true, detail: "libcurl cannot be initialised")
+        }
+        for (option, value) in [
+            (CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX)),
+            (CURLMOPT_MAX_HOST_CONNECTIONS, Self.connectionsPerHostMax),
+            (CURLMOPT_MAX_CONCURRENT_STREAMS, Self.streamsMax),
+        ] where satchel_curl_multi_set_long(multi, option, value) != CURLM_OK {
+            curl_multi_cleanup(multi)
+            throw OutboundFailure(.refused, wasNotSent: true, detail: "libcurl does not know an option")
+        }
+        return multi
+    }
+
+    /// Closes without libcurl.
+    private func fail(_ failure: OutboundFailure) {
+        let orders = inbox.withLock { inbox in
+            inbox.isClosed = true
+            defer { inbox.orders = [] }
+            return inbox.orders
+        }
+        for order in orders { finish(order.completion, .failure(failure)) }
+    }
+
+    private func start(
+        _ order: Order, _ multi: UnsafeMutableRawPointer,
+        _ running: inout [Ticket: (transfer: Transfer, completion: Completion)]
+    ) {
         do throws(OutboundFailure) {
             let transfer = try Transfer(order.work, ticket: order.ticket, authorities: authorities)
             guard curl_multi_add_handle(multi, transfer.handle) == CURLM_OK else {
@@ -133,7 +173,9 @@ final class TransferThread: Sendable {
         }
     }
 
-    private func collect(_ running: inout [Ticket: (transfer: Transfer, completion: Completion)]) {
+    private func collect(
+        _ multi: UnsafeMutableRawPointer, _ running: inout [Ticket: (transfer: Transfer, completion: Completion)]
+    ) {
         var left: Int32 = 0
         while let message = curl_multi_info_read(multi, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle,
@@ -146,7 +188,9 @@ final class TransferThread: Sendable {
     }
 
     /// Handles a failure of the multi handle itself, which happens only without memory.
-    private func failAll(_ running: inout [Ticket: (transfer: Transfer, completion: Completion)]) {
+    private func failAll(
+        _ multi: UnsafeMutableRawPointer, _ running: inout [Ticket: (transfer: Transfer, completion: Completion)]
+    ) {
         for (transfer, completion) in running.values {
             curl_multi_remove_handle(multi, transfer.handle)
             finish(completion, .failure(OutboundFailure(.broken, wasNotSent: false, detail: "libcurl failed")))

@@ -19,6 +19,9 @@ package final class PostgreSQLConnection {
     /// text.
     package static let cachedBytesMax = 16_384
 
+    /// Why libpq cannot be used; nil when it is loaded.
+    package static var libraryProblem: String? { satchel_pq_problem().map { String(cString: $0) } }
+
     /// Connects, and waits until the server accepts statements.
     /// - Throws: `PostgreSQLError`, with `isConnectionLost` when no host could be reached.
     package init(_ target: PostgreSQLTarget) throws(PostgreSQLError) {

@@ -65,9 +65,12 @@ public struct ServiceConfiguration: Sendable {
     }
 
     /// The schema of a service on a database server.
-    /// - Throws: `StartupProblem` for an invalid connection string.
+    /// - Throws: `StartupProblem` for an invalid connection string, and when libpq cannot be loaded.
     func server(_ connection: String, _ plan: ServicePlan) throws(StartupProblem) -> PostgreSQLDatabase {
-        PostgreSQLDatabase(
+        if let problem = PostgreSQLDatabase.libraryProblem {
+            throw StartupProblem("libpq cannot be loaded: \(problem)")
+        }
+        return PostgreSQLDatabase(
             connection: try Self.connection(connection, "The target"), schema: "satchel_\(plan.name)",
             file: databasePath(plan.name))
     }

@@ -91,9 +91,9 @@ need_swift() {
 build() {
     local -a options=(-c release --jobs $(($(nproc) + 1)) -Xswiftc -disable-cmo -Xswiftc -gnone -Xswiftc -use-ld=lld)
     if [[ -t 1 ]]; then
-        (cd "$ROOT" && swift build "${options[@]}" "$@" </dev/null)
+        (cd "$ROOT" && swift build "${options[@]}" "$@" </dev/null) || return
     else
-        (cd "$ROOT" && swift build "${options[@]}" "$@" </dev/null) 2>&1 | thin_progress
+        (cd "$ROOT" && swift build "${options[@]}" "$@" </dev/null) 2>&1 | thin_progress || return
     fi
     link_services
 }
@@ -111,6 +111,8 @@ link_services() {
 build_shop() {
     local built=$ROOT/.build/release/shop.built sources
     sources=$(shop_sources)
+    # Also replaces an executable of an earlier release that was put back.
+    link_services
     if [[ -e $built && $(head -n 1 "$built") == "$sources" ]] && shop_is_whole "$built" && has_dependencies "$built"; then
         return
     fi

@@ -404,7 +404,7 @@ func headerName(_ text: String) -> HTTPField.Name {
 /// gateway's run, and random characters across gateways and restarts.
 ///
 /// A String stores up to 15 bytes without an allocation, and each id is copied many times on its way through the suite:
-/// the first two billion ids of a run have no more.
+/// 15 bytes are enough for the first two billion ids of a run.
 enum RequestIds {
     private static let prefix = Names.random(9)
     private static let last = Atomic<UInt64>(0)

@@ -1,6 +1,9 @@
 // libcurl's easy and multi interfaces. Swift cannot call variadic functions, so each kind of option has a function here.
 #include <curl/curl.h>
 
+// NULL when the library is loaded, else why not. The other functions end the process without it.
+const char *satchel_curl_problem(void);
+
 CURLcode satchel_curl_set_long(CURL *handle, CURLoption option, long value);
 CURLcode satchel_curl_set_pointer(CURL *handle, CURLoption option, const void *value);
 CURLcode satchel_curl_set_callback(CURL *handle, CURLoption option, size_t (*value)(char *, size_t, size_t, void *));

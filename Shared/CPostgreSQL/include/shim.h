@@ -5,6 +5,9 @@
 #include <postgresql/libpq-fe.h>
 #endif
 
+// NULL when the library is loaded, else why not. The other functions end the process without it.
+const char *satchel_pq_problem(void);
+
 // Swift does not see the fields of a diagnostic as numbers: they are characters in macros.
 static inline const char *satchel_pq_state(const PGresult *result) {
     return PQresultErrorField(result, PG_DIAG_SQLSTATE);

@@ -71,8 +71,8 @@ public class ObjectReader {
     ///   stores it in `lastGeneration` if there is a row.
     func readingOnce<T>(_ body: (_ readsGeneration: Bool) throws -> T) throws -> T { try reading { try body(false) } }
 
-    /// Runs a statement of `readingOnce` whose rows do not have the schema's number, and reads the number in the same
-    /// round trip from a later snapshot: if it is still the known number, the rows are of the known schema.
+    /// Runs a statement of `readingOnce` whose rows do not have the schema's number. The number is read in the same round
+    /// trip, after the rows. If it is the known one then, it was when the rows were read, because it only grows.
     /// `takeGeneration` follows the first step.
     func sendWithGeneration(_ statement: any StoreStatement) throws {
         guard let server = connection as? PostgreSQLStoreConnection else { return }
@@ -133,11 +133,18 @@ public class ObjectReader {
             defer { statement.reset() }
             try statement.bind(objectId, at: 5)
             guard try statement.step() else { throw ParseError.objectNotFound }
-            if readsGeneration { lastGeneration = statement.int(2) }
+            if readsGeneration {
+                lastGeneration = statement.int(2)
+                guard hasObject(statement) else { throw ParseError.objectNotFound }
+            }
             return try object(
                 in: statement, info, objectId, keys: keys, excludeKeys: excludeKeys, caller: caller)
         }
     }
+
+    /// Whether the row of a statement for one object with the schema's number has the object: it has a row without one
+    /// too.
+    func hasObject(_ statement: any StoreStatement) -> Bool { !statement.bytes(0).isEmpty }
 
     /// The object in the current row of a statement for one object.
     func object(
@@ -167,10 +174,15 @@ public class ObjectReader {
     ) throws -> any StoreStatement {
         let key = SingleKey(classId: info.id, kind: kind, readsGeneration: readsGeneration)
         if decision == .allowed, let statement = singles[key] { return statement }
-        let generation = readsGeneration ? ", (SELECT generation FROM storeState)" : ""
-        var sql = "SELECT o.doc, o.publicRead\(generation) FROM o\(info.id) o WHERE o.objectId=?5"
-        if let readable = kind.condition(.read, of: info) { sql += " AND \(readable)" }
-        if case .whereUserIs(let fields) = decision { sql += " AND \(try CompiledQuery.userIs(in: fields, info))" }
+        var condition = "o.objectId=?5"
+        if let readable = kind.condition(.read, of: info) { condition += " AND \(readable)" }
+        if case .whereUserIs(let fields) = decision {
+            condition += " AND \(try CompiledQuery.userIs(in: fields, info))"
+        }
+        let sql =
+            readsGeneration
+            ? "SELECT o.doc, o.publicRead, s.generation FROM storeState s LEFT JOIN o\(info.id) o ON \(condition)"
+            : "SELECT o.doc, o.publicRead FROM o\(info.id) o WHERE \(condition)"
         let statement = try connection.statement(sql)
         if decision == .allowed { singles[key] = statement }
         return statement

@@ -113,7 +113,7 @@ public final class StoreReader: ObjectReader {
             lastGeneration = nil
             let result = try server.attempted { try super.reading { try body(true) } }
             if case .failure(let error as StoreError) = result, error.isOvertaken { throw error }
-            // A read that found no row, or failed, did not return the number.
+            // A read that failed did not return the number.
             let generation = try lastGeneration ?? super.reading { try server.generation() }
             return generation == schema.generation ? result : nil
         }

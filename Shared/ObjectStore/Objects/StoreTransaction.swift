@@ -130,22 +130,27 @@ public final class StoreTransaction: ObjectReader {
         }
     }
 
-    /// Whether a failure of the running job fails the whole group, which is then retried with savepoints.
+    /// Whether the running job is an `outright` one in PostgreSQL. Its failure fails the group.
     private(set) var isOutright = false
-    /// Whether any job of the group ran in this mode.
+    /// Whether the group has such a job.
     private(set) var hasOutright = false
     /// The number of statements that were sent without waiting for a result.
     private var postponed: Int64 = 0
     private var work: Int64 { connection.totalChanges + postponed }
 
-    /// Whether any job of the group ran without the savepoint that it needs after a failure.
+    /// Whether the group has an `unguarded` job. After its first change its failure fails the group.
     private(set) var hasUnguarded = false
 
     /// Starts the next group.
     func beginGroup() { (hasOutright, hasUnguarded) = (false, false) }
 
-    /// As `atOnce`, for a whole job in a group that can be retried. In PostgreSQL it also uses no savepoint and does
-    /// not wait for each row.
+    // Jobs without a savepoint, in a group that can run again with savepoints:
+    //
+    // | mode      | may fail                     | in SQLite                 | in PostgreSQL                    |
+    // | outright  | before its first change only | as `atOnce`               | any failure fails the group      |
+    // | unguarded | also halfway                 | halfway: fails the group  | has a savepoint, which is cheap  |
+
+    /// In PostgreSQL it does not wait for each row.
     func outright<T>(_ body: () throws -> T) throws -> T {
         if dialect == .sqlite { return try atOnce(body) }
         (isOutright, hasOutright) = (true, true)
@@ -153,8 +158,7 @@ public final class StoreTransaction: ObjectReader {
         return try atOnce(body)
     }
 
-    /// As `atOnce`, for a whole job that may also fail halfway: the group is then retried with savepoints. In
-    /// PostgreSQL a savepoint copies no pages, so the job gets one at once.
+    /// A savepoint copies pages in SQLite only.
     func unguarded<T>(_ body: () throws -> T) throws -> T {
         guard dialect == .sqlite else { return try nested(body) }
         hasUnguarded = true

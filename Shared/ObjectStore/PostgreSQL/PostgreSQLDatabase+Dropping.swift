@@ -1,6 +1,9 @@
 import PostgreSQL
 
 extension PostgreSQLDatabase {
+    /// Why libpq cannot be used; nil when it is loaded.
+    package static var libraryProblem: String? { PostgreSQLConnection.libraryProblem }
+
     /// Removes the schema with everything in it.
     /// - Throws: `StoreError`, also when it is still in use after 5 s.
     package func drop() throws {

@@ -150,7 +150,8 @@ final class PostgreSQLStoreConnection: StoreConnection {
 
     // MARK: The schema's number
 
-    /// Runs a read outside of transactions, and again if the connection was lost during it.
+    /// Runs a read outside of transactions, and again if the connection was lost during it or a prepared statement is
+    /// outdated, which the server prepares anew in the second run.
     /// - Returns: its result, or an error that a changed schema may have caused.
     /// - Throws: errors of the server and timeouts.
     func attempted<T>(_ body: () throws -> T) throws -> Result<T, any Error> {
@@ -159,6 +160,8 @@ final class PostgreSQLStoreConnection: StoreConnection {
             return .success(try body())
         } catch  where isRevivable && !Self.isOver(error) {
             try revive()
+        } catch let error as StoreError where ["0A000", "26000"].contains(error.sqlState) {
+            // Runs again below.
         } catch {
             return .failure(try blamed(error))
         }

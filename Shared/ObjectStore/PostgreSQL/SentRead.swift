@@ -16,6 +16,8 @@ package struct SentRead {
 extension StoreReader {
     /// Whether the database is on a server.
     package var sendsReads: Bool { connection is PostgreSQLStoreConnection }
+    /// Whether the connection to the server is lost. The next read waits for another one.
+    package var isCutOff: Bool { (connection as? PostgreSQLStoreConnection)?.isBroken ?? false }
 
     /// Queues the statement of a `read`, which the server gets with those of the other reads. Until `take` the reader
     /// runs nothing else.
@@ -38,20 +40,22 @@ extension StoreReader {
             excludeKeys: excludeKeys, caller: caller)
     }
 
-    /// Waits for the objects of all sent reads, which are in their order.
-    /// - Returns: nil for each read that has to run alone (`read`): it found nothing, it or one before it failed, or
-    ///   the schema has changed.
-    package func take(_ reads: [SentRead], within limit: Duration) -> [ReadObject?] {
-        let objects = try? connection.limited(to: limit) { reads.map { try? object(of: $0) } }
-        return objects ?? reads.map { _ in nil }
+    /// Waits for the answers of all sent reads and returns them in the order of `reads`.
+    /// - Returns: for an object that is missing or unreadable `.objectNotFound` (101); nil for each read that has to
+    ///   run alone (`read`): it or one before it failed, or the schema has changed.
+    package func take(_ reads: [SentRead], within limit: Duration) -> [Result<ReadObject, ParseError>?] {
+        let answers = try? connection.limited(to: limit) { reads.map { try? answer(of: $0) } }
+        return answers ?? reads.map { _ in nil }
     }
 
-    private func object(of sent: SentRead) throws -> ReadObject? {
+    private func answer(of sent: SentRead) throws -> Result<ReadObject, ParseError>? {
         defer { sent.original.takeBack(sent.statement) }
         guard try sent.statement.step(), sent.statement.int(2) == schema.generation else { return nil }
-        return try object(
-            in: sent.statement, sent.info, sent.objectId, keys: sent.keys, excludeKeys: sent.excludeKeys,
-            caller: sent.caller)
+        guard hasObject(sent.statement) else { return .failure(.objectNotFound) }
+        return .success(
+            try object(
+                in: sent.statement, sent.info, sent.objectId, keys: sent.keys, excludeKeys: sent.excludeKeys,
+                caller: sent.caller))
     }
 }
 

@@ -316,6 +316,8 @@ extension Query {
     /// Whether its rows, or only their count, are found by one statement; others need one snapshot.
     fileprivate var hasOneStatement: Bool {
         guard after == nil, !wantsCount || limit <= 0, case .text(let text) = condition else { return false }
+        // An escape may stand for any character of the name.
+        guard !text.contains(text: "\\u") else { return false }
         return !text.contains(UInt8(ascii: "$")) || !text.contains(text: "$relatedTo")
     }
 

@@ -57,7 +57,7 @@ package final class FileBucket: Sendable {
     /// - Throws: `StartupProblem`.
     package static func ofShop(_ settings: Settings = .environment) throws(StartupProblem) -> FileBucket? {
         guard let configuration = try BucketConfiguration(settings) else { return nil }
-        let client = OutboundClient(authorities: configuration.authorities)
+        let client = try OutboundClient.loaded(authorities: configuration.authorities)
         return FileBucket(configuration) { request throws(OutboundFailure) in try await client.send(request) }
     }
 

@@ -34,6 +34,7 @@ final class Wire {
     /// - Throws: `PostgreSQLError` of class 08 when the connection string is invalid, no host can be reached or the
     ///   server refuses the connection.
     init(_ target: PostgreSQLTarget) throws(PostgreSQLError) {
+        if let problem = PostgreSQLConnection.libraryProblem { throw PostgreSQLError(state: "08001", message: problem) }
         words = try ConnectionRedactor(target.connection)
         let connection = Self.connect(target.parameters)
         guard let connection, PQstatus(connection) == CONNECTION_OK, let canceller = PostgreSQLCanceller(connection)

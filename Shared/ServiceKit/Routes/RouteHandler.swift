@@ -22,6 +22,9 @@ package final class RouteHandler: LaneHandler {
     private var sent: [Sent] = []
     /// Nanoseconds that sending them took.
     private var sendingTime: UInt64 = 0
+    /// Whether the database failed or was late in this batch. The rest of the batch does not wait for it on the lane,
+    /// which must not be silent for long.
+    private var isServerSlow = false
 
     private struct Sent {
         let request: ServiceRequest
@@ -32,8 +35,8 @@ package final class RouteHandler: LaneHandler {
 
     /// Limit of sent reads. A round trip for this number costs little more than the reads themselves.
     private static let sentMax = 32
-    /// The longest wait for their answers. A read without one by then runs alone.
-    private static let sentLimit = Duration.milliseconds(100)
+    /// Nanoseconds that the lane waits for their answers. The store's readers run the reads without one by then.
+    private static let sentLimit: UInt64 = 20_000_000
 
     /// Processor time for which a lane tries a read; it may take up to twice that. A shop's page takes a tenth of it.
     private static let slice = Duration.milliseconds(5)
@@ -94,56 +97,71 @@ package final class RouteHandler: LaneHandler {
     // MARK: Reads
 
     /// Tries a read on the lane for a slice. If it takes longer, the store's readers start it again.
-    private func read(_ request: ServiceRequest, _ body: @escaping ServiceRoutes.Read) {
+    /// - Parameter before: nanoseconds already used for the request.
+    private func read(_ request: ServiceRequest, _ body: @escaping ServiceRoutes.Read, used before: UInt64 = 0) {
         takeSent()
+        guard !isServerSlow else { return passToReaders(request, body, used: before, isCostly: false) }
         let start = Self.now
         let outcome: Result<BusReply, BusFailure>
         do {
             guard let reply = try attempt(request, at: start, { try body(request, reader) }) else {
-                return passToReaders(request, body, used: Self.now - start, isCostly: true)
+                return passToReaders(request, body, used: before + Self.now - start, isCostly: true)
             }
             outcome = .success(reply)
         } catch {
             outcome = .failure(Self.failure(error, request, logger))
         }
         // Wall time is cheap to read, and close to the processor time for such a short read.
-        request.reply(outcome, used: Int64((Self.now - start) / 1000))
+        request.reply(outcome, used: Int64((before + Self.now - start) / 1000))
     }
 
-    /// Sends a read to the server. The lane takes its answer when no further request is at hand.
+    /// Sends a read to the server. `takeSent` answers it: before any other read, after `sentMax` reads, and at the end of
+    /// the batch.
     private func send(
         _ request: ServiceRequest, _ send: ServiceRoutes.Sending,
         answer: @escaping @Sendable (ReadObject) throws -> BusReply, alone: @escaping ServiceRoutes.Read
     ) {
         let start = Self.now
-        guard sendsReads, let read = try? send(request, reader) else { return self.read(request, alone) }
+        // A read that is late fails those sent after it. A client with such reads reads alone.
+        guard sendsReads, !isServerSlow, credit.isUntouched || credit.way(of: request.client, at: start) == .lane,
+            let read = try? send(request, reader)
+        else { return self.read(request, alone) }
         sent.append(Sent(request: request, read: read, answer: answer, alone: alone))
         sendingTime += Self.now - start
         if sent.count >= Self.sentMax { takeSent() }
     }
 
-    /// Answers the sent reads. Each of them is charged an equal part of the time.
+    /// Answers the sent reads. Each of them is charged an equal part of the time, and the first late one also its cost.
     private func takeSent() {
         guard !sent.isEmpty else { return }
         let start = Self.now
         let reads = sent
         sent = []
-        let objects = reader.take(reads.map(\.read), within: Self.sentLimit)
-        let used = Int64((sendingTime + Self.now - start) / 1000) / Int64(reads.count)
+        let answers = reader.take(reads.map(\.read), within: .nanoseconds(Int64(Self.sentLimit)))
+        let cost = Self.now - start
+        let used = (sendingTime + cost) / UInt64(reads.count)
         sendingTime = 0
-        for (sent, object) in zip(reads, objects) {
-            if let object, let reply = try? sent.answer(object) {
-                sent.request.reply(.success(reply), used: used)
-            } else if Duration.nanoseconds(Int64(Self.now - start)) < Self.sentLimit {
-                read(sent.request, sent.alone)
+        // No request is to blame for a lost connection.
+        if cost >= Self.sentLimit, !reader.isCutOff, let late = zip(reads, answers).first(where: { $0.1 == nil })?.0 {
+            credit.overran(late.request.client, cost: cost, at: start)
+        }
+        for (sent, answer) in zip(reads, answers) {
+            isServerSlow = isServerSlow || reader.isCutOff || Self.now - start >= Self.sentLimit
+            if let answer {
+                let reply: Result<BusReply, any Error> = Result { try sent.answer(answer.get()) }
+                sent.request.reply(
+                    reply.mapError { Self.failure($0, sent.request, logger) }, used: Int64(used / 1000))
             } else {
-                // The lane must not be silent while the server hangs.
-                passToReaders(sent.request, sent.alone, used: 0, isCostly: false)
+                // `read` passes it on when the server is slow.
+                read(sent.request, sent.alone, used: used)
             }
         }
     }
 
-    package func batchEnded() { takeSent() }
+    package func batchEnded() {
+        takeSent()
+        isServerSlow = false
+    }
 
     /// Nil when the read takes longer than a slice.
     private func attempt<Found>(
@@ -163,6 +181,7 @@ package final class RouteHandler: LaneHandler {
         otherwise: @escaping @Sendable (ServiceRequest) async throws -> BusReply
     ) {
         takeSent()
+        guard !isServerSlow else { return Self.start(otherwise, request, load, logger) }
         let start = Self.now
         do {
             let found = try attempt(request, at: start) { try body(request, reader) } ?? nil
@@ -219,7 +238,7 @@ package final class RouteHandler: LaneHandler {
         let start = Self.now
         do {
             let isSmall = request.documents.allSatisfy { $0.count <= Self.firstStepBytesMax }
-            let rest = isSmall ? try attempt(request, at: start, { try begin(request, reader) }) : nil
+            let rest = isSmall && !isServerSlow ? try attempt(request, at: start, { try begin(request, reader) }) : nil
             let used = Self.now - start
             Self.start(
                 { [store] request in

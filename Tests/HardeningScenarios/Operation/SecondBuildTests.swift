@@ -17,6 +17,7 @@ import Testing
         cat >bin/swift <<'END'
         #!/bin/bash
         [[ $1 == build ]] || exec cat version
+        [[ ! -e broken ]] || exit 7
         echo built >>calls
         for name in satchel satchel-setup; do install -m 755 /dev/null .build/release/$name; done
         END
@@ -34,8 +35,16 @@ import Testing
         build_shop; echo "added $(calls)"
         rm Shared/b.swift
         build_shop; echo "removed $(calls)"
-        rm .build/release/mail
+        rm .build/release/satchel-setup
         build_shop; echo "lost $(calls)"
+        rm .build/release/mail
+        install -m 755 -D /dev/null old/bag
+        touch -d '-1 hour' old/bag
+        cp --remove-destination -p old/bag .build/release/bag
+        build_shop; echo "linked $(calls) $(readlink .build/release/bag .build/release/mail | sort -u)"
+        touch broken
+        if build; then echo built; else echo "failed $?"; fi
+        rm broken
         touch -d '+1 minute' .build/release/bag
         build_shop; echo "replaced $(calls)"
         build_shop; echo "again $(calls)"
@@ -56,7 +65,8 @@ import Testing
         let lines = told.split(separator: "\n").map(String.init)
         #expect(
             lines == [
-                "first 1", "satchel", "again 1", "changed 2", "added 3", "removed 4", "lost 5", "replaced 6", "again 6",
+                "first 1", "satchel", "again 1", "changed 2", "added 3", "removed 4", "lost 5",
+                "linked 5 satchel", "failed 7", "replaced 6", "again 6",
                 "toolchain 7", "a dependency of the tests 7", "another dependency 8", "again 8",
             ])
     }

@@ -4,7 +4,7 @@ import Testing
 
 /// Reads of one object that share a round trip have the answers of reads that run alone.
 @Suite(.postgresqlOnly("A file has no round trips.")) struct SentReadTests {
-    /// Texts of the objects; nil for those that have to be read alone.
+    /// Texts of the objects; nil for those that have to be read alone or are not found.
     private func bodies(
         _ test: TestStore, _ ids: [String], as caller: Caller, keys: [String] = []
     ) async throws -> [String?] {
@@ -12,7 +12,9 @@ import Testing
             let sent = try ids.compactMap {
                 try reader.send("T", $0, keys: keys, excludeKeys: [], caller: caller)
             }
-            return reader.take(sent, within: .seconds(10)).map { $0.map { String(decoding: $0.body, as: UTF8.self) } }
+            return reader.take(sent, within: .seconds(10)).map { answer in
+                (try? answer?.get()).map { String(decoding: $0.body, as: UTF8.self) }
+            }
         }
     }
 
@@ -44,6 +46,40 @@ import Testing
         #expect(try await bodies(test, ids, as: ann).map { $0 != nil } == [true, true, true, false])
         #expect(try await bodies(test, ids, as: bob).map { $0 != nil } == [false, true, false, false])
         #expect(try await bodies(test, ids, as: .anonymous).map { $0 != nil } == [false, true, false, false])
+    }
+
+    @Test func aMissingObjectNeedsNoOtherRead() async throws {
+        let test = try await TestStore()
+        let id = try await test.create("T", ["n": 1, "ACL": ["annannanna": ["read": true]]])
+        let isMissing = try await test.store.read { reader in
+            let sent = try ["missing", id].compactMap {
+                try reader.send("T", $0, keys: [], excludeKeys: [], caller: bob)
+            }
+            return reader.take(sent, within: .seconds(10)).map { answer in
+                if case .failure(let error)? = answer { error.code == .objectNotFound } else { false }
+            }
+        }
+        #expect(isMissing == [true, true])
+    }
+
+    /// Another process may add a column to a table of a prepared statement.
+    @Test func aStatementOfAChangedTableRunsAgain() async throws {
+        let test = try await TestStore()
+        try await test.store.write { _ = try $0.execute("CREATE TABLE wide(a bigint)") }
+        try await test.store.write { _ = try $0.execute("INSERT INTO wide VALUES (1)") }
+        let reader = Held(value: try test.store.makeReader())
+        #expect(try !reader.isWider())
+        try await test.store.write { _ = try $0.execute("ALTER TABLE wide ADD COLUMN b bigint") }
+        #expect(try reader.isWider())
+    }
+
+    @Test func aReaderCannotWrite() async throws {
+        let test = try await TestStore()
+        let reader = Held(value: try test.store.makeReader())
+        #expect(throws: (any Error).self) {
+            _ = try reader.value.rows("UPDATE storeState SET writer = writer RETURNING id")
+        }
+        #expect(try reader.value.rows("SELECT id FROM storeState").count == 1)
     }
 
     @Test func aReadThatCannotBeSentLeavesTheOthers() async throws {
@@ -133,6 +169,12 @@ import Testing
             let body = try JSON(parsing: value.find(query, caller: .master).body)
             #expect(body["count"]?.intValue == Int64(rows))
             return rows
+        }
+
+        /// Whether the table `wide` has a second column.
+        func isWider() throws -> Bool {
+            let row = try #require(try value.rows("SELECT * FROM wide").first)
+            return (try? row[1]) != nil
         }
 
         /// Whether a sent read has an answer.

@@ -67,6 +67,55 @@ import Testing
         }
     }
 
+    /// Holds the table that has an object for ten seconds.
+    private static func lock(objectId: String) -> String {
+        """
+        DO $$ DECLARE name text; isHere bool; BEGIN
+        FOR name IN SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE tablename ~ '^o[0-9]+$' LOOP
+            EXECUTE format('SELECT EXISTS(SELECT 1 FROM %s WHERE objectId = %L)', name, '\(objectId)') INTO isHere;
+            IF isHere THEN
+                EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', name);
+                PERFORM pg_sleep(10);
+            END IF;
+        END LOOP; END $$
+        """
+    }
+
+    /// While an operator's lock holds up the reads of one class, the reads of others are answered.
+    @Test(.timeLimit(.minutes(10))) func aLockedClassDelaysNoOther() async throws {
+        let settings = try await Self.settings(.shared).merging(["SATCHEL_READ_CACHE": "off"]) { $1 }
+        let path = try #require(settings["SATCHEL_DATABASE"]?.split(separator: "?").first)
+        let database = String(try #require(path.split(separator: "/").last))
+        try await Suite.with(settings: settings) { suite in
+            let (master, guest) = (ParseClient.master(suite), ParseClient(suite))
+            let locked = try await master.create("Held", ["n": 1]).objectId
+            let free = try await master.create("Note", ["n": 2]).objectId
+            let wrong = try await withThrowingTaskGroup(of: [String].self) { group in
+                group.addTask {
+                    _ = try await PostgreSQLServer.shared.run(Self.lock(objectId: locked), database: database)
+                    return []
+                }
+                for _ in 0..<4 {
+                    group.addTask {
+                        for _ in 0..<5 { _ = try? await guest.get("/classes/Held/\(locked)") }
+                        return []
+                    }
+                    group.addTask {
+                        var wrong: [String] = []
+                        for _ in 0..<50 {
+                            let answer = try await guest.get("/classes/Note/\(free)")
+                            if answer["n"]?.intValue != 2 { wrong.append(answer.text) }
+                        }
+                        return wrong
+                    }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(wrong == [])
+            #expect(try await guest.get("/classes/Held/\(locked)")["n"]?.intValue == 1)
+        }
+    }
+
     /// Customers buy while writing replicas are killed: another replica takes over the lock, no order is lost or
     /// duplicated, and the books balance.
     @Test(.timeLimit(.minutes(10))) func noOrderIsLostWhenWritersAreKilled() async throws {
