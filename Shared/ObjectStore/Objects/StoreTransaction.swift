@@ -111,6 +111,16 @@ public final class StoreTransaction: ObjectReader {
         }
     }
 
+    // MARK: Without a savepoint
+    //
+    // | function    | no savepoint in    | may throw               | changes of a failed job are undone by  |
+    // |-------------|--------------------|-------------------------|----------------------------------------|
+    // | `atOnce`    | SQLite             | before its first change | an enclosing savepoint or the group    |
+    // | `outright`  | SQLite, PostgreSQL | before its first change | the group; PostgreSQL: it runs again   |
+    // | `unguarded` | SQLite             | at any time             | the group, which runs again            |
+    //
+    // A group runs again with a savepoint for each such job (`GroupCommit`).
+
     /// Runs `body` without a savepoint, which would copy every changed page. `body` must throw only before its first
     /// change; `changesAtOnce` decides which changes qualify.
     /// - Throws: errors of `body`; `PartialChange` if it changed something before, for example when the disk fails. An
@@ -130,15 +140,15 @@ public final class StoreTransaction: ObjectReader {
         }
     }
 
-    /// Whether a failure of the running job fails the whole group, which is then retried with savepoints.
+    /// Whether the running job is `outright` in PostgreSQL.
     private(set) var isOutright = false
-    /// Whether any job of the group ran in this mode.
+    /// Whether any job of the group was.
     private(set) var hasOutright = false
     /// The number of statements that were sent without waiting for a result.
     private var postponed: Int64 = 0
     private var work: Int64 { connection.totalChanges + postponed }
 
-    /// Whether any job of the group ran without the savepoint that it needs after a failure.
+    /// Whether any job of the group was `unguarded` in SQLite.
     private(set) var hasUnguarded = false
 
     /// Starts the next group.

@@ -38,7 +38,7 @@ extension StoreReader {
             excludeKeys: excludeKeys, caller: caller)
     }
 
-    /// Waits for the objects of all sent reads, which are in their order.
+    /// Waits for the objects of all sent reads, and returns them in the order of the reads.
     /// - Returns: nil for each read that has to run alone (`read`): it found nothing, it or one before it failed, or
     ///   the schema has changed.
     package func take(_ reads: [SentRead], within limit: Duration) -> [ReadObject?] {
