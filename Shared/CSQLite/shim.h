@@ -22,7 +22,8 @@ static inline int satchel_system_error(sqlite3 *connection, int code) {
     sqlite3_file *log = 0;
     int error = 0;
     if ((code & 0xFF) == SQLITE_CANTOPEN) return sqlite3_system_errno(connection);
-    if (sqlite3_file_control(connection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) == SQLITE_OK && log && log->pMethods)
+    if (sqlite3_file_control(connection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) == SQLITE_OK && log && log->pMethods
+        && log->pMethods->xFileControl)
         log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &error);
     if (!error) sqlite3_file_control(connection, "main", SQLITE_FCNTL_LAST_ERRNO, &error);
     return error ? error : sqlite3_system_errno(connection);

@@ -185,7 +185,7 @@ public final class ClassStore: Sendable {
     /// Whether `write` and `submit` currently accept jobs.
     public var mayWrite: Bool { inline != nil || writer.mayWrite }
 
-    /// The number of transactions that were retried after a conflict with another process.
+    /// The number of transactions that were retried (`Repetitions`).
     package var repeatedGroups: Int { repetitions.count }
 
     /// What waits now, and the sizes of the files.
@@ -325,8 +325,9 @@ public final class ClassStore: Sendable {
     /// As `write`, with a callback. The callback runs on the writer's thread, or on the calling thread when the job is
     /// refused at once. It must not block.
     ///
-    /// Where every process writes, `body` runs again after a conflict with another process. Its side effects outside
-    /// the transaction may happen several times; only the last result counts.
+    /// `body` may run again: where every process writes, after a conflict with another process; anywhere, after a
+    /// failure of another job of its commit that ran without a savepoint. Its side effects outside the transaction may
+    /// happen several times; only the last result counts.
     /// - Parameters:
     ///   - context: names the request that the job is for.
     ///   - seldomFails: in SQLite the job runs without a savepoint, which would copy every page that it changes. When

@@ -37,7 +37,7 @@ final class GroupCommit {
         /// A job continued after a failure that rows invisible to the transaction may have caused.
         case byUnseen
         /// A job without a savepoint failed, or a statement whose result no job awaited.
-        case byOutright
+        case byFailure
         /// A job changes a class while other processes may write.
         case byOwnSchema
     }
@@ -91,18 +91,17 @@ final class GroupCommit {
             case .ended(let outcome):
                 pieces += outcome.unseen.reversed().map { Piece(jobs: [piece.jobs[$0]], seesAll: true) }
                 deliver(piece.jobs, outcome)
-            case .overtaken(.byOutright):
+            case .overtaken(.byFailure):
+                noteRepetition(of: piece, .byFailure)
+                // The other jobs of the group are charged one run.
+                times.undo()
                 piece.isCareful = true
                 pieces.append(piece)
             case .overtaken(.byOwnSchema):
                 piece.isExclusive = true
                 pieces.append(piece)
             case .overtaken(let reason):
-                settings.repetitions.note()
-                CommitCounters.repeats.increment()
-                logger.debug(
-                    "store.group.repeated",
-                    metadata: ["store.jobs": "\(piece.jobs.count)", "store.reason": "\(reason)"])
+                noteRepetition(of: piece, reason)
                 if reason == .byUnseen, piece.jobs.count == 1 { piece.seesAll = true }
                 if reason == .byChange { Thread.sleep(forTimeInterval: .random(in: 0...piece.pauseMax)) }
                 guard let next = piece.next(isLate: .now > end, splits: reason == .byUnseen) else {
@@ -112,6 +111,13 @@ final class GroupCommit {
                 pieces += next.reversed()
             }
         }
+    }
+
+    private func noteRepetition(of piece: Piece, _ reason: Overtaken) {
+        settings.repetitions.note()
+        CommitCounters.repeats.increment()
+        logger.debug(
+            "store.group.repeated", metadata: ["store.jobs": "\(piece.jobs.count)", "store.reason": "\(reason)"])
     }
 
     /// The error for jobs whose commit failed because of another job.
@@ -161,10 +167,10 @@ final class GroupCommit {
                 isStale = isStale || reason == .bySchema
                 return .overtaken(reason)
             }
-            if transaction.hasUnguarded, writer.isInPlace, error is PartialChange { return .overtaken(.byOutright) }
+            if transaction.hasUnguarded, writer.isInPlace, error is PartialChange { return .overtaken(.byFailure) }
             let trouble = StorageTrouble(error)
             if transaction.hasOutright, writer.isInPlace, [nil, .damaged, .index].contains(trouble) {
-                return .overtaken(.byOutright)
+                return .overtaken(.byFailure)
             }
             // `StorageHealth` logs trouble once.
             if trouble == nil { logger.error("store.commit.failed", metadata: ["store.error": "\(error)"]) }

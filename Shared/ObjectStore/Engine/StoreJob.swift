@@ -6,10 +6,11 @@ import ServiceContextModule
 package protocol StoreJob: AnyObject {
     /// Whether the job throws only before its first change and so needs no savepoint (`StoreTransaction.atOnce`).
     func changesAtOnce(in transaction: StoreTransaction) -> Bool
-    /// Whether the job gets a savepoint only when its group runs again after a failure (`ClassStore.submit`).
+    /// Whether the job, which may fail halfway, runs without a savepoint at first. When it fails after its first
+    /// change, its group runs again with savepoints (`ClassStore.submit`).
     var seldomFails: Bool { get }
-    /// Makes the changes and keeps the result. Called again after a conflict with another process; only the last result
-    /// counts.
+    /// Makes the changes and keeps the result. Called again after a conflict with another process, and after a failure
+    /// of another job of the group that ran without a savepoint; only the last result counts.
     func run(in transaction: StoreTransaction) throws
     /// Called once, as the completion of `ClassStore.submit`.
     /// - Parameter failure: nil when the changes are committed.
@@ -51,7 +52,8 @@ extension WriterThread {
         private let share: WorkShare?
         private let context: ServiceContext?
         private let span: RunningSpan?
-        private var runs = 0
+        /// An earlier run was not refused, so the quotas have counted it.
+        private var isCounted = false
         /// Microseconds that the earlier runs were charged.
         private var charged: Int64 = 0
 
@@ -79,12 +81,18 @@ extension WriterThread {
 
         /// Runs the job without a savepoint.
         func run(in transaction: StoreTransaction) throws {
-            transaction.isRepeated = runs > 0
-            runs += 1
+            transaction.isRepeated = isCounted
             defer { transaction.isRepeated = false }
-            try transaction.accounted(share, beyond: &charged) {
-                guard let context else { return try job.run(in: transaction) }
-                try ServiceContext.$current.withValue(context) { try job.run(in: transaction) }
+            do {
+                try transaction.accounted(share, beyond: &charged) {
+                    guard let context else { return try job.run(in: transaction) }
+                    try ServiceContext.$current.withValue(context) { try job.run(in: transaction) }
+                }
+                isCounted = true
+            } catch {
+                // A conflict ends a run with a `StoreError`.
+                if !(((error as? PartialChange)?.cause ?? error) is ParseError) { isCounted = true }
+                throw error
             }
         }
 

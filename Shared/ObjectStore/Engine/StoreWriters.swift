@@ -8,7 +8,8 @@ public enum StoreWriters: String, CaseIterable, Sendable {
     case every
 }
 
-/// The number of this process's transactions that were retried after a conflict with another process.
+/// The number of this process's transactions that were retried: after a conflict with another process, or after a
+/// failure of a job that ran without a savepoint.
 final class Repetitions: Sendable {
     private let value = Atomic<Int>(0)
     var count: Int { value.load(ordering: .relaxed) }

@@ -230,15 +230,23 @@ package struct WriteQueue<Write: QueuedWrite> {
 struct WriteTimes {
     private(set) var entries: [(client: WorkClient, weight: Int, nanoseconds: UInt64)] = []
     private var last: UInt64 = 0
+    /// The number of entries before the running transaction.
+    private var kept = 0
 
     /// Begins a commit.
     mutating func begin() {
         entries.removeAll(keepingCapacity: true)
-        last = TimeLimit.monotonic
+        resume()
     }
 
-    /// Continues after a pause, whose time is charged to no client.
-    mutating func resume() { last = TimeLimit.monotonic }
+    /// Begins a transaction of the commit, after a pause whose time is charged to no client.
+    mutating func resume() {
+        last = TimeLimit.monotonic
+        kept = entries.count
+    }
+
+    /// Removes the writes of the running transaction.
+    mutating func undo() { entries.removeSubrange(kept...) }
 
     /// Records the end of a write of the commit, successful or not.
     mutating func ended(_ write: some QueuedWrite) {

@@ -19,7 +19,7 @@ final class WriterThread: @unchecked Sendable {
         let shapes: ShapeLog
         let announcement: ChangeAnnouncement
         let watch: ChangeWatch
-        /// Counts transactions that were retried after a conflict with another process.
+        /// Counts transactions that were retried.
         let repetitions: Repetitions
         /// See `ClassStore.init`.
         var memberRecord: String?

@@ -71,9 +71,9 @@ public class ObjectReader {
     ///   stores it in `lastGeneration` if there is a row.
     func readingOnce<T>(_ body: (_ readsGeneration: Bool) throws -> T) throws -> T { try reading { try body(false) } }
 
-    /// Runs a statement of `readingOnce` whose rows do not have the schema's number. The number is read in the same round
-    /// trip, after the rows. If it is the known one then, it was when the rows were read, because it only grows.
-    /// `takeGeneration` follows the first step.
+    /// Sends a statement of `readingOnce` whose rows do not have the schema's number, and a read of the number in the
+    /// same round trip. The server reads the number after the rows: if it is the known one then, it was when the rows
+    /// were read, because it only grows. `takeGeneration` follows the first step.
     func sendWithGeneration(_ statement: any StoreStatement) throws {
         guard let server = connection as? PostgreSQLStoreConnection else { return }
         try (statement as? PostgreSQLStoreStatement)?.send()

@@ -111,6 +111,16 @@ public final class StoreTransaction: ObjectReader {
         }
     }
 
+    // MARK: Without a savepoint
+    //
+    // | function    | no savepoint in    | may throw               | changes of a failed job are undone by  |
+    // |-------------|--------------------|-------------------------|----------------------------------------|
+    // | `atOnce`    | SQLite             | before its first change | an enclosing savepoint or the group    |
+    // | `outright`  | SQLite, PostgreSQL | before its first change | the group; PostgreSQL: it runs again   |
+    // | `unguarded` | SQLite             | at any time             | the group, which runs again            |
+    //
+    // A group runs again with a savepoint for each such job (`GroupCommit`).
+
     /// Runs `body` without a savepoint, which would copy every changed page. `body` must throw only before its first
     /// change; `changesAtOnce` decides which changes qualify.
     /// - Throws: errors of `body`; `PartialChange` if it changed something before, for example when the disk fails. An
@@ -130,25 +140,19 @@ public final class StoreTransaction: ObjectReader {
         }
     }
 
-    /// Whether the running job is an `outright` one in PostgreSQL. Its failure fails the group.
+    /// Whether the running job is `outright` in PostgreSQL.
     private(set) var isOutright = false
-    /// Whether the group has such a job.
+    /// Whether any job of the group was.
     private(set) var hasOutright = false
     /// The number of statements that were sent without waiting for a result.
     private var postponed: Int64 = 0
     private var work: Int64 { connection.totalChanges + postponed }
 
-    /// Whether the group has an `unguarded` job. After its first change its failure fails the group.
+    /// Whether any job of the group was `unguarded` in SQLite.
     private(set) var hasUnguarded = false
 
     /// Starts the next group.
     func beginGroup() { (hasOutright, hasUnguarded) = (false, false) }
-
-    // Jobs without a savepoint, in a group that can run again with savepoints:
-    //
-    // | mode      | may fail                     | in SQLite                 | in PostgreSQL                    |
-    // | outright  | before its first change only | as `atOnce`               | any failure fails the group      |
-    // | unguarded | also halfway                 | halfway: fails the group  | has a savepoint, which is cheap  |
 
     /// In PostgreSQL it does not wait for each row.
     func outright<T>(_ body: () throws -> T) throws -> T {

@@ -84,7 +84,8 @@ struct CompiledQuery {
         if case .cursor(let cursor)? = start {
             parts += try cursor.condition((info.name, order), sorting, isDescending: isDescending, &compiler)
         }
-        // The last argument, because the walks do not use it.
+        // The last argument, so that SQL without it has no gap: the walk over all objects does not use it. The walk
+        // over candidates gets their set in its place.
         let parameter = search.map { compiler.bind($0.term) } ?? ""
         arguments = compiler.arguments
         if let near = compiler.near {

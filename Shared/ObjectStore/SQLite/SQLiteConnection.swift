@@ -15,7 +15,7 @@ public enum Synchronous: String, Sendable {
 /// A SQLite connection with its cached statements. One thread uses it at a time
 /// (https://www.sqlite.org/threadsafe.html, multi-thread mode).
 final class SQLiteConnection: StoreConnection {
-    private let handle: OpaquePointer
+    let handle: OpaquePointer
     private var isOpen = true
     private var statements: [String: SQLiteStatement] = [:]
     let dialect = Dialect.sqlite
@@ -178,9 +178,17 @@ final class SQLiteConnection: StoreConnection {
 
     /// Commits with few, large writes to the log (`log.h`).
     func commit() throws {
-        satchel_join_log_writes(handle, 1)
-        defer { satchel_join_log_writes(handle, 0) }
-        try execute("COMMIT")
+        satchel_join_log_writes(handle)
+        do {
+            try execute("COMMIT")
+        } catch {
+            _ = satchel_end_log_writes(handle, 0)
+            throw error
+        }
+        let code = satchel_end_log_writes(handle, 1)
+        guard code == SQLITE_OK else {
+            throw StoreError(resultCode: code, message: "the log lacks pages of the last commit")
+        }
     }
 
     /// Calls of Satchel's SQL functions since the connection was opened.

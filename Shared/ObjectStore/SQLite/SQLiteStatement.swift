@@ -9,6 +9,8 @@ final class SQLiteStatement: StoreStatement {
     let parameterCount: Int32
     /// The number of queries that used it since its last slow run.
     var uses = 0
+    /// The parameter that a `RowSet` is bound to.
+    var rowSetIndex: Int32?
 
     init(_ sql: String, _ handle: OpaquePointer) throws {
         var pointer: OpaquePointer?
@@ -30,12 +32,18 @@ final class SQLiteStatement: StoreStatement {
         case let code:
             let error = SQLiteStatement.error(code, handle)
             if code & 0xFF == SQLITE_INTERRUPT { uses = Self.slowRunPenalty }
-            sqlite3_reset(pointer)
+            reset()
             throw error
         }
     }
 
-    func reset() { sqlite3_reset(pointer) }
+    func reset() {
+        sqlite3_reset(pointer)
+        // SQLite keeps bound values until the next run, and a cached statement may never run again.
+        guard let index = rowSetIndex else { return }
+        sqlite3_bind_null(pointer, index)
+        rowSetIndex = nil
+    }
 
     func insert() throws -> Int64 {
         _ = try step()

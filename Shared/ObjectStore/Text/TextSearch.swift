@@ -116,10 +116,10 @@ struct TextWalks {
         var found: RowSet?
     }
 
-    /// The best way; nil for looking up.
+    /// The best way; nil for the page that looks up each candidate.
     /// - Parameters:
     ///   - wanted: the number of objects of the page and before it.
-    ///   - prepared: binds a statement's parameters; gets its parameters 3 and 4.
+    ///   - prepared: binds a statement's parameters; gets its parameters 3 and 4. `beginning` has another parameter 4.
     func way(
         wanted: Int, _ connection: any StoreConnection,
         prepared: (_ sql: String, _ limit: Int, _ skip: Int) throws -> any StoreStatement
@@ -127,12 +127,12 @@ struct TextWalks {
         let objects = try search.objects(connection)
         let balance = (Double(wanted) * Double(objects)).squareRoot()
         guard connection.dialect == .sqlite, objects <= RowSet.rowMax else {
-            let few = Self.lookupsMax(balance)
+            let few = Self.lookupsMax(besideAll: balance)
             return try search.count(upTo: few, connection) < few ? nil : Way(sql: all)
         }
         if let beginning, try isFull(by: beginning, wanted, of: objects, balance, prepared) { return Way(sql: all) }
         guard let candidates else { return nil }
-        let few = Self.lookupsMax(balance, of: objects)
+        let few = Self.lookupsMax(besideCandidates: balance, of: objects)
         return try search.found(countMin: few, highest: objects, connection).map { Way(sql: candidates, found: $0) }
     }
 
@@ -140,11 +140,12 @@ struct TextWalks {
     /// `objects / candidates`th object is a candidate, so that walk reads `wanted * objects / candidates` objects: as
     /// many as there are candidates if these are the square root of `wanted * objects`, the balance. The minimum is a
     /// thousand: the walk may meet all candidates last.
-    private static func lookupsMax(_ balance: Double) -> Int64 { Int64(min(max(1000, balance), 1_000_000)) }
+    private static func lookupsMax(besideAll balance: Double) -> Int64 { Int64(min(max(1000, balance), 1_000_000)) }
 
-    /// The same for the walk that reads only candidates. It meets fifty other objects in the time of one look-up, so it
-    /// never costs more than looking up a fiftieth of the objects, and mostly much less.
-    private static func lookupsMax(_ balance: Double, of objects: Int64) -> Int64 {
+    /// The number of candidates up to which looking up each of them is faster than meeting all objects and reading only
+    /// candidates. That walk meets fifty other objects in the time of one look-up, so it never costs more than looking
+    /// up a fiftieth of the objects, and mostly much less.
+    private static func lookupsMax(besideCandidates balance: Double, of objects: Int64) -> Int64 {
         Int64(max(100, min(balance, Double(objects) / 100)))
     }
 

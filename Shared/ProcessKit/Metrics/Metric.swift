@@ -56,7 +56,7 @@ extension Metric {
         "satchel_store_commit_seconds", .counter, "Time that these commits took, most of it for the disk.")
     /// The transactions that were retried.
     public static let storeRepeats = Metric(
-        "satchel_store_repeated_groups", .counter, "Commits that were retried after a conflict.")
+        "satchel_store_repeated_groups", .counter, "Commits that were retried after a conflict or a failure.")
     /// The reads and writes that wait in a process.
     public static let storeQueue = Metric(
         "satchel_store_queued_jobs", .gauge, "Reads and writes that wait for a thread of the store.")

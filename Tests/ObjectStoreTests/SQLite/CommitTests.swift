@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import ObjectStore
 import ParseProtocol
+import Synchronization
 import Testing
 
 /// The guarantees of a commit: whether it waits for the disk, and what is undone for a job without a savepoint.
@@ -152,6 +153,40 @@ import Testing
         let jobs: [GroupedJob] = Self.halfWay.map { (job: $0.job, atOnce: false) } + others
         #expect(try await commit(test, jobs, seldomFail: true) == 2)
         #expect(try await test.names("T", [:]) == ["first", "second", "third"])
+    }
+
+    private static func creatingClass(_ name: String) -> Job {
+        { _ = try $0.create(name, ["name": "new"], caller: ann) }
+    }
+
+    /// Every job of the group runs twice. A quota counts a job once and refuses the same job again.
+    @Test(.sqliteOnly("In PostgreSQL the failing job has a savepoint.")) func aRefusedJobStaysRefused() async throws {
+        final class Quota: SchemaQuota {
+            let classes = Atomic<Int>(0)
+            func addClass(_: String, count _: Int, by _: Caller) throws {
+                guard classes.add(1, ordering: .relaxed).oldValue == 0 else {
+                    throw ParseError(.requestLimitExceeded, "Too many classes.")
+                }
+            }
+            func addFields(_: AddedFields, by _: Caller) {}
+            var uncounted: any SchemaQuota { UnlimitedSchema() }
+        }
+        let quota = Quota()
+        let test = try await TestStore([ClassDefinition("T", fields: ["name": .string])], allowance: quota)
+        let runs = Atomic<Int>(0)
+        let plain: Job = {
+            runs.add(1, ordering: .relaxed)
+            try Self.creatingClass("Allowed")($0)
+        }
+        let jobs: [GroupedJob] = [
+            (plain, false), (Self.creatingClass("Refused"), false), (Self.halfWay[1].job, false),
+        ]
+        #expect(try await commit(test, jobs, seldomFail: true) == 2)
+        #expect(runs.load(ordering: .relaxed) == 2)
+        #expect(test.store.repeatedGroups == 1)
+        #expect(quota.classes.load(ordering: .relaxed) == 3)
+        #expect(try await test.names("Allowed", [:]) == ["new"])
+        #expect(try await test.names("T", [:]).isEmpty)
     }
 
     /// Inside a savepoint, the failure undoes only the content of the savepoint.

@@ -25,12 +25,13 @@ extension RowSet {
 }
 
 extension SQLiteStatement {
-    /// Binds a set of rows. The statement keeps it alive until another value is bound.
+    /// Binds a set of rows for one run: the statement keeps it alive until `reset`.
     func bind(_ rows: RowSet, at index: Int32) throws {
         // SQLite releases the set even if it rejects it.
         try check(
             sqlite3_bind_pointer(
                 pointer, index, Unmanaged.passRetained(rows).toOpaque(), RowSet.pointerType,
                 { rows in if let rows { Unmanaged<RowSet>.fromOpaque(rows).release() } }))
+        rowSetIndex = index
     }
 }
