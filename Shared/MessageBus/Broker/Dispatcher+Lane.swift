@@ -14,8 +14,8 @@ extension Dispatcher {
         var inFlight: Set<UInt64> = []
         /// Requests sent to it so far.
         var taken = 0
-        /// The latest answered read, as `Pending.sending`. The lane has probably finished all reads sent before it; only
-        /// a reply that needs no read overtakes them.
+        /// The latest answered read, as `Pending.sending`. The lane has probably finished all reads sent before it;
+        /// only a reply that needs no read overtakes them.
         var answered: UInt64 = 0
         /// The process: the routing ids of its lanes differ only after the last hyphen (`BusEndpoint`).
         var process: LaneID { id.lastIndex(of: UInt8(ascii: "-")).map { Array(id[..<$0]) } ?? id }

@@ -1,6 +1,6 @@
 /// The letters whose case is folded in stored keys and indexes. These must not change with the toolchain's tables, so
-/// letters that are newer than a fixed version of Unicode represent themselves. Unicode changes no pair of older letters
-/// (https://www.unicode.org/policies/stability_policy.html#Case_Pair).
+/// letters that are newer than a fixed version of Unicode represent themselves. Unicode changes no pair of older
+/// letters (https://www.unicode.org/policies/stability_policy.html#Case_Pair).
 package enum FoldedLetters {
     private static let unicode = 15
 
