@@ -227,29 +227,31 @@ package struct WriteQueue<Write: QueuedWrite> {
 }
 
 /// The times of a commit's writes. Only the writer's thread uses it.
-struct WriteTimes {
-    private(set) var entries: [(client: WorkClient, weight: Int, nanoseconds: UInt64)] = []
+package struct WriteTimes {
+    package private(set) var entries: [(client: WorkClient, weight: Int, nanoseconds: UInt64)] = []
     private var last: UInt64 = 0
     /// The number of entries before the running transaction.
     private var kept = 0
 
+    package init() {}
+
     /// Begins a commit.
-    mutating func begin() {
+    package mutating func begin() {
         entries.removeAll(keepingCapacity: true)
         resume()
     }
 
     /// Begins a transaction of the commit, after a pause whose time is charged to no client.
-    mutating func resume() {
+    package mutating func resume() {
         last = TimeLimit.monotonic
         kept = entries.count
     }
 
     /// Removes the writes of the running transaction.
-    mutating func undo() { entries.removeSubrange(kept...) }
+    package mutating func undo() { entries.removeSubrange(kept...) }
 
     /// Records the end of a write of the commit, successful or not.
-    mutating func ended(_ write: some QueuedWrite) {
+    package mutating func ended(_ write: some QueuedWrite) {
         let now = TimeLimit.monotonic
         entries.append((write.client, write.weight, now &- last))
         last = now

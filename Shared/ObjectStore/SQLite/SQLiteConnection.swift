@@ -15,7 +15,7 @@ public enum Synchronous: String, Sendable {
 /// A SQLite connection with its cached statements. One thread uses it at a time
 /// (https://www.sqlite.org/threadsafe.html, multi-thread mode).
 final class SQLiteConnection: StoreConnection {
-    let handle: OpaquePointer
+    private let handle: OpaquePointer
     private var isOpen = true
     private var statements: [String: SQLiteStatement] = [:]
     let dialect = Dialect.sqlite
@@ -51,9 +51,6 @@ final class SQLiteConnection: StoreConnection {
         satchel_keep_savepoints_in_memory(savepointBytesMax) == SQLITE_OK
         && satchel_allocate_pages_when_used() == SQLITE_OK
 
-    /// Set after `isConfigured`, which must be the first call of SQLite.
-    private static let logsAreJoined: Bool = satchel_join_logs() == SQLITE_OK
-
     /// The path of a database in memory.
     static let inMemory = ":memory:"
 
@@ -61,7 +58,6 @@ final class SQLiteConnection: StoreConnection {
     /// - Throws: `StoreError`, also for a file that is not a database.
     init(path: String, writing synchronous: Synchronous?) throws {
         _ = SQLiteConnection.isConfigured
-        _ = SQLiteConnection.logsAreJoined
         handle = try SQLiteConnection.open(path, isWriting: synchronous != nil)
         sqlite3_extended_result_codes(handle, 1)
         sqlite3_busy_timeout(handle, SQLiteConnection.busyMilliseconds)
@@ -175,21 +171,6 @@ final class SQLiteConnection: StoreConnection {
     func beginReading() throws { try execute("BEGIN") }
 
     func beginWriting() throws { try execute("BEGIN IMMEDIATE") }
-
-    /// Commits with few, large writes to the log (`log.h`).
-    func commit() throws {
-        satchel_join_log_writes(handle)
-        do {
-            try execute("COMMIT")
-        } catch {
-            _ = satchel_end_log_writes(handle, 0)
-            throw error
-        }
-        let code = satchel_end_log_writes(handle, 1)
-        guard code == SQLITE_OK else {
-            throw StoreError(resultCode: code, message: "the log lacks pages of the last commit")
-        }
-    }
 
     /// Calls of Satchel's SQL functions since the connection was opened.
     var functionCalls: Int { timeLimit.functionCalls }

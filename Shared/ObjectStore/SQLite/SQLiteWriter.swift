@@ -73,7 +73,7 @@ final class SQLiteWriter: StoreWriter {
         var noted: Int64?
         if hasChanged { noted = try noteGeneration(connection) }
         board?.begin(changes)
-        try connection.commit()
+        try connection.execute("COMMIT")
         if let noted { register?.note(noted) }
     }
 

@@ -1,6 +1,5 @@
+import ObjectStore
 import Testing
-
-@testable import ObjectStore
 
 @Suite struct WriteTimesTests {
     private struct Write: QueuedWrite {
