@@ -73,8 +73,9 @@ final class Weather {
         for fault in [Fault.refundRefused, .refundFailsLater] { chances[fault] = [0, 0, 200, 400][random.below(4)] }
     }
 
-    func strikes(_ fault: Fault) -> Bool {
-        guard !isOver else { return false }
+    /// - Parameter isLate: the fault may also happen after the others are over.
+    func strikes(_ fault: Fault, isLate: Bool = false) -> Bool {
+        guard !isOver || isLate else { return false }
         opportunities += 1
         guard random.below(1000) < chances[fault, default: 0], allowed?.contains(opportunities) ?? true else {
             return false

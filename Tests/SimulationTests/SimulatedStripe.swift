@@ -166,7 +166,9 @@ final class SimulatedStripe: @unchecked Sendable {
                 "amount_refunded": .int(intents[place].refunded), "currency": .string(intents[place].currency),
             ])
         // An operator would have to refund a charge without an order.
-        if !operation.contains(":undo"), world?.weather.strikes(.refundFailsLater) == true { failLater(made, place) }
+        if !operation.contains(":undo"), world?.weather.strikes(.refundFailsLater, isLate: true) == true {
+            failLater(made, place)
+        }
         return (200, made)
     }
 
