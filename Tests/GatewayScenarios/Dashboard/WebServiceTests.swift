@@ -111,7 +111,7 @@ import Testing
         let build = "\(checkoutDirectory)/.build/release"
         for name in try FileManager.default.contentsOfDirectory(atPath: build) {
             // An executable finds its files beside itself, and not beside the link to it.
-            if ["web", resources].contains(name) {
+            if ["satchel", "web", resources].contains(name) {
                 try FileManager.default.copyItem(atPath: "\(build)/\(name)", toPath: "\(binaries)/\(name)")
             } else {
                 try FileManager.default.createSymbolicLink(

@@ -22,7 +22,6 @@ import Testing
         "apple/swift-nio-ssl": "2.37.6",
         "apple/swift-nio-transport-services": "1.28.0",
         "apple/swift-numerics": "1.1.1",
-        "apple/swift-service-context": "1.5.1",
         "apple/swift-system": "1.8.1",
         "swift-server/async-http-client": "1.37.0",
         "swift-server/swift-service-lifecycle": "2.13.0",
