@@ -15,7 +15,10 @@ import Testing
             await withCheckedContinuation { begun in
                 Thread.detachNewThread {
                     do {
-                        try store.makeReader().onOneSnapshot {
+                        let reader = try store.makeReader()
+                        try reader.onOneSnapshot {
+                            // It begins with its first statement.
+                            _ = try reader.rows("SELECT 1")
                             begun.resume()
                             end.wait()
                         }
