@@ -125,7 +125,8 @@ public enum KeyedReplies {
 
 extension StoreTransaction {
     /// Removes rows that have expired. Rows with a time in the future go once a later row has expired: their clock was
-    /// wrong, and they would stay until that year. They do not go earlier: a client may still repeat a write of that day.
+    /// wrong, and they would stay until that year. They do not go earlier: a client may still repeat a write of that
+    /// day.
     /// - Parameter oldest: a row has expired when its `keptSince` is not after it.
     /// - Returns: whether there may be more.
     package func removeExpired(from table: String, before oldest: Int64, rowsMax: Int) throws -> Bool {
@@ -144,8 +145,8 @@ extension StoreTransaction {
             """
             DELETE FROM \(table) WHERE keptSince <= ?3
             AND id IN (SELECT id FROM \(table) WHERE keptSince <= ?1 ORDER BY id LIMIT ?2)
-            AND id < coalesce((SELECT min(head.id) FROM (SELECT id, keptSince FROM \(table) ORDER BY id LIMIT ?2) AS head
-            WHERE head.keptSince > ?4), \(Int64.max))
+            AND id < coalesce((SELECT min(head.id) FROM (SELECT id, keptSince FROM \(table)
+            ORDER BY id LIMIT ?2) AS head WHERE head.keptSince > ?4), \(Int64.max))
             """, parameters)
         return ofTheFuture + expired >= rowsMax
     }

@@ -115,8 +115,8 @@ package final class RouteHandler: LaneHandler {
         request.reply(outcome, used: Int64((before + Self.now - start) / 1000))
     }
 
-    /// Sends a read to the server. `takeSent` answers it: before any other read, after `sentMax` reads, and at the end of
-    /// the batch.
+    /// Sends a read to the server. `takeSent` answers it: before any other read, after `sentMax` reads, and at the end
+    /// of the batch.
     private func send(
         _ request: ServiceRequest, _ send: ServiceRoutes.Sending,
         answer: @escaping @Sendable (ReadObject) throws -> BusReply, alone: @escaping ServiceRoutes.Read
