@@ -26,7 +26,10 @@ package struct BucketListing: Sendable, Equatable {
     private static func plain(_ escaped: Data) -> String {
         let text = String(decoding: escaped, as: UTF8.self)
         guard text.utf8.contains(UInt8(ascii: "&")) else { return text }
-        return text.replacing(#/&(#?[A-Za-z0-9]+);/#) { character(String($0.output.1)) ?? String($0.output.0) }
+        // A combining mark may follow.
+        return text.replacing(#/&(#?[A-Za-z0-9]+);/#.matchingSemantics(.unicodeScalar)) {
+            character(String($0.output.1)) ?? String($0.output.0)
+        }
     }
 
     private static func character(_ entity: String) -> String? {

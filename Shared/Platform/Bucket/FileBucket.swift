@@ -156,7 +156,10 @@ package final class FileBucket: Sendable {
                 listRequest(after: last)
             }
             guard let page = BucketListing(answer.body) else { throw .refused("no list") }
-            let keys = page.keys.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+            // The folder's own object, which some tools make, has the prefix as its key.
+            let keys = page.keys.filter { $0 != prefix && $0.utf8.starts(with: prefix.utf8) }.map {
+                String(Substring($0.utf8.dropFirst(prefix.utf8.count)))
+            }
             let names = keys.filter { FileNames.isStoredName($0) }
             guard page.isTruncated else { return names }
             // Else files of later pages would be missing.

@@ -37,6 +37,9 @@ import Testing
         #expect(listing?.keys == ["a&lt;b", "c"])
         #expect(listing?.isTruncated == true)
         #expect(BucketListing(Self.page(["&#x9;&#39;&amp;#9;&what;&#x110000;"]))?.keys == ["\t'&#9;&what;&#x110000;"])
+        #expect(
+            BucketListing(Self.page(["a&amp;\u{301}b"]))?.keys.first?.unicodeScalars.elementsEqual(
+                "a&\u{301}b".unicodeScalars) == true)
         #expect(BucketListing(Self.page([]))?.isTruncated == false)
         #expect(BucketListing(Array("<html>Welcome</html>".utf8)) == nil)
         #expect(BucketListing(Array("<ListBucketResult><Key>a".utf8))?.keys == [])
@@ -75,6 +78,14 @@ import Testing
         await #expect(throws: BucketTrouble.refused("no list in order")) {
             try await bucket.names(after: keys.first == "zero" ? "zero" : "")
         }
+    }
+
+    /// Some tools make an object for the folder, which comes first.
+    @Test func theFoldersOwnObjectIsLeftOut() async throws {
+        let bucket = try Self.bucket { _ in
+            OutboundResponse(status: 200, body: Self.page(["files/", "files/" + Self.name("a")], isTruncated: true))
+        }
+        #expect(try await bucket.names(after: "") == [Self.name("a")])
     }
 
     @Test func aListOfOtherObjectsEnds() async throws {
