@@ -179,6 +179,26 @@ import Testing
         #expect(try await bag.document("Order", order)?["orderState"] == "shipped")
     }
 
+    /// The operator refunded the charge of an imported order at the provider, after a refund of it had failed later.
+    @Test func anImportedOrderThatIsMarkedAsRefundedIsNotRefunded() async throws {
+        let bag = try await BagStore()
+        let order = try await bag.store.write { transaction in
+            let fields: JSON = [
+                "orderStatus": 1, "orderState": "cancelled", "paymentStatus": "refunded", "refundState": "failed",
+                "total": 700, "stripePaymentId": "ch_1",
+            ]
+            let order = try transaction.create("Order", fields, caller: .master).objectId
+            _ = try transaction.execute(
+                """
+                INSERT INTO refunds(id, orderId, checkoutId, purpose, amount, reason, restock, state, createdAt,
+                changedAt, providerId, charged)
+                VALUES ('rf_1', ?, 'op_1', 'cancel', 700, '', 1, 'failed', 0, 0, 're_1', 700)
+                """, [.text(order)])
+            return order
+        }
+        #expect(await parseCode { _ = try await bag.begin(.refund(nil), order) } == 142)
+    }
+
     /// Both are in one transaction, so in the same millisecond.
     @Test func twoFailuresCountTwiceAndLeaveTheSumOfTheOthers() async throws {
         let (bag, _, order, first) = try await Self.refunded(.refund(200))
