@@ -249,6 +249,9 @@ package struct OrderLedger: Sendable {
                 charge is not known. Refund the charge at the payment provider.
                 """)
         }
+        if request.restock, !request.lines.isEmpty {
+            try RefundLedger.requireOutOfStock(request.lines, of: order, in: transaction)
+        }
         let refund = Refund(
             id: "rf_" + Names.random(20), orderId: order.objectId, checkoutId: operationId,
             purpose: status == .cancelled ? .cancel : .refund, amount: amount)

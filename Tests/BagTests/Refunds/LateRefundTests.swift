@@ -165,18 +165,40 @@ import Testing
     @Test func otherPiecesOfTheOrderAreShipped() async throws {
         let (bag, order) = try await BagStore.paid()
         let item = try #require(try await bag.document("Order", order)?["items"]?.arrayValue?.first)
-        var request = OrderLedger.StepRequest(.refund(nil), by: nil, restock: true)
-        let pieces: [String: Int] = [item["objectId"]?.stringValue ?? "": 1]
-        request.lines = RefundLines(pieces)
-        guard case .waits(let id) = try await bag.orders.perform(request, order, contact: nil, for: nil) else {
-            Issue.record("The refund begins.")
-            return
-        }
+        let id = try await bag.begin([item["objectId"]?.stringValue ?? "": 1], order, restock: true)
         #expect(await bag.runner(RefundPayments()).outcome(of: id, within: .seconds(20)) == .done)
         try await Self.fail(id, bag)
         try await Self.retry(id, ParkedRefunds(orders: bag.orders) { _ in }.kind, bag)
         _ = try await bag.perform(.ship(Shipment()), order)
         #expect(try await bag.document("Order", order)?["orderState"] == "shipped")
+    }
+
+    /// The operator drops the refund that failed later, and refunds the same pieces by hand.
+    @Test func piecesThatAreRefundedAgainByHandCountOnce() async throws {
+        let bag = try await BagStore()
+        let (order, item) = try await bag.bag(of: "u1", quantity: 3)
+        try await CheckoutLedgerTests.make(try await bag.start(by: "u1"), in: bag)
+        func refund(_ pieces: Int, restock: Bool) async throws -> String {
+            let id = try await bag.begin([item: pieces], order, restock: restock)
+            #expect(await bag.runner(RefundPayments()).outcome(of: id, within: .seconds(20)) == .done)
+            return id
+        }
+        let first = try await refund(2, restock: true)
+        try await Self.fail(first, bag)
+        let kind = ParkedRefunds(orders: bag.orders) { _ in }.kind
+        #expect(try await bag.store.write { try kind.drop(first, $0) } != nil)
+        for pieces in 1...3 {
+            #expect(await parseCode { _ = try await bag.begin([item: pieces], order, restock: true) } == 142)
+        }
+        _ = try await refund(2, restock: false)
+        func returned() throws -> [UInt32] {
+            try bag.events.all(CatalogCalls.restock).flatMap { $0.lines.map(\.quantity) }
+        }
+        #expect(try returned() == [2])
+        _ = try await bag.perform(.ship(Shipment()), order)
+        // The customer sends the last piece back.
+        _ = try await refund(1, restock: true)
+        #expect(try returned() == [2, 1])
     }
 
     /// The operator refunded the charge of an imported order at the provider, after a refund of it had failed later.
