@@ -245,8 +245,8 @@ package struct OrderLedger: Sendable {
             throw ParseError(
                 .validationError,
                 """
-                Nothing was refunded: this order was not paid through Satchel, and its paymentStatus is refunded or its \
-                charge is not known. Refund the charge at the payment provider.
+                Nothing was refunded: this order was not paid through Satchel, and its paymentStatus is refunded or \
+                its charge is not known. Refund the charge at the payment provider.
                 """)
         }
         if request.restock, !request.lines.isEmpty {

@@ -45,6 +45,11 @@ package struct RefundLines: Sendable, Equatable {
 
     package var isEmpty: Bool { pieces.isEmpty }
 
+    /// Whether other lines name all of these pieces.
+    func isPart(of other: RefundLines) -> Bool {
+        pieces.allSatisfy { $0.value <= other.pieces[$0.key] ?? 0 }
+    }
+
     /// Sorted by item, so that equal lines have equal texts.
     var json: JSON {
         .array(
@@ -86,6 +91,19 @@ extension RefundLedger {
             .validationError, "The goods of this order were returned to stock with a refund. Cancel the order.")
     }
 
+    /// The newest refund that claims pieces of a line of which too few are left; nil when enough are left.
+    static func refund(claiming lines: RefundLines, of order: OrderRecord, in store: ObjectReader) throws -> String? {
+        let claimed = try ClaimedPieces(of: order.objectId, in: store).claimed
+        let missing = (order.payment?.priced.lines ?? []).filter {
+            (lines.pieces[$0.itemId] ?? 0) + (claimed[$0.itemId] ?? 0) > $0.quantity
+        }
+        return try rows(of: order.objectId, in: store).last { row in
+            guard try row.text("state") != "failed" else { return false }
+            let pieces = try RefundLines(stored: row["lines"].textValue).pieces
+            return missing.contains { pieces[$0.itemId] != nil }
+        }?.text("id")
+    }
+
     /// - Throws: `.validationError` (142) when pieces that a refund will return to stock were returned already, with a
     ///   refund that failed later.
     static func requireOutOfStock(_ lines: RefundLines, of order: OrderRecord, in store: ObjectReader) throws {
@@ -96,8 +114,8 @@ extension RefundLedger {
             throw ParseError(
                 .validationError,
                 """
-                \(known) of these pieces of \(line.name) are in stock already, returned with a refund that failed later. \
-                Refund them without restock.
+                \(known) of these pieces of \(line.name) are in stock already, returned with a refund that failed \
+                later. Refund them without restock.
                 """)
         }
     }

@@ -201,6 +201,37 @@ import Testing
         #expect(try returned() == [2, 1])
     }
 
+    /// Each is a debt of its own.
+    @Test func aRefundByHandReplacesOneOfThem() async throws {
+        let (bag, kind, order, first) = try await Self.refunded(.refund(100))
+        var ids = [first]
+        for _ in 0..<2 {
+            ids.append(try await bag.begin(.refund(100), order))
+            #expect(await bag.runner(RefundPayments()).outcome(of: ids.last ?? "", within: .seconds(20)) == .done)
+        }
+        for id in ids { try await Self.fail(id, bag) }
+        let byHand = try await bag.begin(.refund(100), order)
+        #expect(await bag.runner(RefundPayments()).outcome(of: byHand, within: .seconds(20)) == .done)
+        let left = try await bag.store.read { try kind.list(10, $0) }.map(\.id)
+        #expect(left.count == 2 && Set(left).isSubset(of: ids))
+        let retried = try #require(left.first)
+        try await Self.retry(retried, kind, bag)
+        let last = try await bag.store.read { try kind.list(10, $0) }.map(\.id)
+        #expect(last == left.filter { $0 != retried })
+    }
+
+    @Test func aRefundThatBeganBeforeTheFailureReplacesNothing() async throws {
+        let (bag, kind, order, id) = try await Self.refunded(.refund(200))
+        let second = try await bag.begin(.refund(200), order)
+        _ = try await bag.store.write {
+            try $0.execute("UPDATE refunds SET createdAt = createdAt - 1000 WHERE id = ?", [.text(second)])
+        }
+        try await Self.fail(id, bag)
+        #expect(await bag.runner(RefundPayments()).outcome(of: second, within: .seconds(20)) == .done)
+        let parked = try await bag.store.read { try kind.list(10, $0) }.map(\.id)
+        #expect(parked == [id])
+    }
+
     /// The operator refunded the charge of an imported order at the provider, after a refund of it had failed later.
     @Test func anImportedOrderThatIsMarkedAsRefundedIsNotRefunded() async throws {
         let bag = try await BagStore()
