@@ -34,6 +34,16 @@ extension BagStore {
         return id
     }
 
+    /// Refunds pieces by their lines. Returns the refund's id.
+    func begin(_ pieces: [String: Int], _ order: String, restock: Bool = false) async throws -> String {
+        var request = OrderLedger.StepRequest(.refund(nil), by: nil, restock: restock)
+        request.lines = RefundLines(pieces)
+        guard case .waits(let id) = try await orders.perform(request, order, contact: nil, for: nil) else {
+            throw ParseError.internalError
+        }
+        return id
+    }
+
     func runner(_ payments: RefundPayments, email: String? = nil) -> RefundRunner {
         var logger = Logger(label: "test")
         logger.logLevel = .critical

@@ -132,7 +132,12 @@ test('a parcel has no pieces that a refund returned to stock before it failed', 
   const quantities = (...refunds) => packed(order, refunds).items.map(({ quantity }) => quantity);
   assert.deepEqual(quantities(failed), [2]);
   assert.deepEqual(quantities(failed, retry), [2]);
-  assert.deepEqual(quantities(failed, { ...retry, retryOf: undefined }), [1]);
+  // By hand, which is no retry.
+  assert.deepEqual(quantities(failed, { ...retry, retryOf: undefined }), [2]);
+  const other = { refundId: 'rf_3', state: 'done', restock: true, lines, createdAt };
+  assert.deepEqual(quantities(failed, other), [1]);
+  assert.deepEqual(quantities(failed, other, retry), [1]);
+  assert.deepEqual(quantities({ ...failed, lines: [{ itemId: 'a', quantity: 2 }] }, retry), [1]);
   assert.deepEqual(quantities({ ...failed, lines: [] }), []);
 });
 

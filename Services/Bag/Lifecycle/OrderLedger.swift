@@ -242,7 +242,15 @@ package struct OrderLedger: Sendable {
         in transaction: StoreTransaction
     ) throws -> String {
         guard let operationId = order.payment?.checkoutId ?? request.foreign?.operationId else {
-            throw ParseError.internalError
+            throw ParseError(
+                .validationError,
+                """
+                Nothing was refunded: this order was not paid through Satchel, and its paymentStatus is refunded or \
+                its charge is not known. Refund the charge at the payment provider.
+                """)
+        }
+        if request.restock, !request.lines.isEmpty {
+            try RefundLedger.requireOutOfStock(request.lines, of: order, in: transaction)
         }
         let refund = Refund(
             id: "rf_" + Names.random(20), orderId: order.objectId, checkoutId: operationId,

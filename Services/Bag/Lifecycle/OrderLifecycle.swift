@@ -88,8 +88,9 @@ package struct OrderLifecycle: Sendable, Equatable {
 
     /// - Throws: `.validationError` (142) with the order's state, when the step is not allowed.
     package func decide(_ step: Step) throws(ParseError) -> Decision {
-        if let pendingRefund { return try decide(step, during: pendingRefund) }
+        // Also while a refund of it that failed later is made again.
         if case .cancel = step, status == .cancelled { return .nothing }
+        if let pendingRefund { return try decide(step, during: pendingRefund) }
         // A refund of the order failed later, so its money is still owed.
         if case .refund(let amount) = step, status == .cancelled, left > 0 { return try decideRefund(amount) }
         guard let status, status != .open, status != .cancelled else {

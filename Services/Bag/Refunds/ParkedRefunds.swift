@@ -2,8 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Lists refunds that the provider refused as parked work, until an operator retries or drops them, or nothing of the
-/// order is left to refund.
+/// Lists refunds that the provider refused as parked work, until an operator retries, drops or replaces them, or
+/// nothing of the order is left to refund.
 package struct ParkedRefunds: Sendable {
     let orders: OrderLedger
     /// Drives a refund that has begun.
@@ -48,6 +48,29 @@ package struct ParkedRefunds: Sendable {
         try transaction.execute("UPDATE refunds SET isParked = 0 WHERE id = ?", [.text(id)])
     }
 
+    /// Unparks the refunds that a done one replaces: parked before it began, of pieces that it names, or without lines
+    /// and of the same amount. Each refund that failed later is a debt of its own: only the oldest is replaced, and a
+    /// retry replaces none.
+    static func unpark(replacedBy done: SQLRow, in transaction: StoreTransaction) throws {
+        let (lines, amount, begun) = try (
+            RefundLines(stored: done["lines"].textValue), done.int("amount"), done.int("createdAt")
+        )
+        let replaced = try RefundLedger.rows(of: done.text("orderId"), in: transaction).filter { row in
+            guard try row.int("isParked") == 1, try row.int("changedAt") <= begun else { return false }
+            let parked = try RefundLines(stored: row["lines"].textValue)
+            guard parked.isEmpty else { return parked.isPart(of: lines) }
+            return try lines.isEmpty && row.int("amount") == amount
+        }
+        var isDebtLeft = try done["retryOf"].textValue == nil
+        for row in replaced {
+            if try RefundLedger.failedLater(row) || row["retryOf"].textValue != nil {
+                guard isDebtLeft else { continue }
+                isDebtLeft = false
+            }
+            try unpark(row.text("id"), in: transaction)
+        }
+    }
+
     private static func row(_ id: String, in transaction: StoreTransaction) throws -> SQLRow? {
         try transaction.rows("SELECT * FROM refunds WHERE id = ? AND isParked = 1", [.text(id)]).first
     }
@@ -69,7 +92,7 @@ package struct ParkedRefunds: Sendable {
 extension OrderLedger {
     /// Begins a refused refund again, as another refund: payments never changes the outcome of the first one.
     /// - Returns: the id of the new refund.
-    /// - Throws: `.validationError` (142) when the order no longer allows it.
+    /// - Throws: `.validationError` (142) when the order no longer allows it, or another refund names its pieces.
     func begin(again row: SQLRow, in transaction: StoreTransaction) throws -> String {
         guard try row["charged"].intValue == nil else {
             throw ParseError(
@@ -89,6 +112,11 @@ extension OrderLedger {
         var request = StepRequest(step, by: nil, reason: try row.text("reason"), restock: restock)
         request.retryOf = try row["retryOf"].textValue ?? (failedLater ? refused.id : nil)
         request.lines = try RefundLines(stored: row["lines"].textValue)
+        if let other = try RefundLedger.refund(claiming: request.lines, of: order, in: transaction) {
+            throw ParseError(
+                .validationError,
+                "The refund \(other) names these pieces already. Drop this one; refund what is left with refundOrder.")
+        }
         request.madeBy = try row["madeBy"].textValue
         return try begin(request, order, lifecycle, amount, status, in: transaction)
     }

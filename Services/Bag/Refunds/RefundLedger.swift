@@ -137,6 +137,8 @@ package struct RefundLedger: Sendable {
             if order.lifecycle.left == 0 {
                 try transaction.execute(
                     "UPDATE refunds SET isParked = 0 WHERE orderId = ? AND isParked = 1", [.text(refund.orderId)])
+            } else {
+                try ParkedRefunds.unpark(replacedBy: row, in: transaction)
             }
             try CustomerTotals(currency: currency.code).orderChanged(from: before, to: order.document, in: transaction)
             try OrderEntries.orderChanged(from: before, to: order.document, in: transaction)

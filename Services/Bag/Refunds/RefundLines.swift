@@ -45,6 +45,11 @@ package struct RefundLines: Sendable, Equatable {
 
     package var isEmpty: Bool { pieces.isEmpty }
 
+    /// Whether other lines name all of these pieces.
+    func isPart(of other: RefundLines) -> Bool {
+        pieces.allSatisfy { $0.value <= other.pieces[$0.key] ?? 0 }
+    }
+
     /// Sorted by item, so that equal lines have equal texts.
     var json: JSON {
         .array(
@@ -79,33 +84,61 @@ extension RefundLedger {
 
     /// - Throws: `.validationError` (142) when refunds, one of which failed later, returned all goods to stock.
     static func requireGoods(of order: OrderRecord, in store: ObjectReader) throws {
-        let rows = try rows(of: order.objectId, in: store)
-        let inStock = try rows.filter(isInStock)
-        guard !inStock.isEmpty, let payment = order.payment else { return }
-        let ids = try Set(inStock.map { try $0.text("id") })
-        // A retry names the same pieces as the refund that failed.
-        let others = try rows.filter { row in
-            guard try row.text("state") != "failed" else { return false }
-            return try row["retryOf"].textValue.map { ids.contains($0) } != true
-        }
-        let lines = try (inStock + others).map { try RefundLines(stored: $0["lines"].textValue) }
-        let pieces = lines.reduce(into: [String: Int]()) { $0.merge($1.pieces, uniquingKeysWith: +) }
-        guard
-            lines.prefix(inStock.count).contains(where: \.isEmpty)
-                || payment.priced.lines.allSatisfy({ pieces[$0.itemId, default: 0] >= $0.quantity })
+        guard let payment = order.payment, try rows(of: order.objectId, in: store).contains(where: isInStock),
+            try ClaimedPieces(of: order.objectId, in: store).areAll(of: payment.priced)
         else { return }
         throw ParseError(
             .validationError, "The goods of this order were returned to stock with a refund. Cancel the order.")
     }
+
+    /// The newest refund that claims pieces of a line of which too few are left; nil when enough are left.
+    static func refund(claiming lines: RefundLines, of order: OrderRecord, in store: ObjectReader) throws -> String? {
+        let claimed = try ClaimedPieces(of: order.objectId, in: store).claimed
+        let missing = (order.payment?.priced.lines ?? []).filter {
+            (lines.pieces[$0.itemId] ?? 0) + (claimed[$0.itemId] ?? 0) > $0.quantity
+        }
+        return try rows(of: order.objectId, in: store).last { row in
+            guard try row.text("state") != "failed" else { return false }
+            let pieces = try RefundLines(stored: row["lines"].textValue).pieces
+            return missing.contains { pieces[$0.itemId] != nil }
+        }?.text("id")
+    }
+
+    /// - Throws: `.validationError` (142) when pieces that a refund will return to stock were returned already, with a
+    ///   refund that failed later.
+    static func requireOutOfStock(_ lines: RefundLines, of order: OrderRecord, in store: ObjectReader) throws {
+        let pieces = try ClaimedPieces(of: order.objectId, in: store)
+        for line in order.payment?.priced.lines ?? [] {
+            let known = min(pieces.inStock(line.itemId), lines.pieces[line.itemId] ?? 0)
+            guard known > 0 else { continue }
+            throw ParseError(
+                .validationError,
+                """
+                \(known) of these pieces of \(line.name) are in stock already, returned with a refund that failed \
+                later. Refund them without restock.
+                """)
+        }
+    }
 }
 
 /// The pieces that the pending and done refunds of an order claim. What a refund that failed later returned to stock
-/// stays there.
+/// stays there, and the next refund is presumed to be for these pieces.
 struct ClaimedPieces {
     /// Pieces that these refunds name, by line.
     private(set) var claimed: [String: Int] = [:]
     /// Pieces that these refunds return to stock, by line; nil when a refund without lines returns all.
     private(set) var restocked: [String: Int]? = [:]
+
+    /// Pieces of a line that are in stock and that no refund claims.
+    func inStock(_ itemId: String) -> Int { max(0, (restocked?[itemId] ?? 0) - (claimed[itemId] ?? 0)) }
+
+    /// Whether all pieces of the order are claimed or in stock.
+    func areAll(of order: PricedOrder) -> Bool {
+        guard let restocked else { return true }
+        return order.lines.allSatisfy {
+            max(restocked[$0.itemId] ?? 0, claimed[$0.itemId] ?? 0) >= $0.quantity
+        }
+    }
 
     /// - Parameter id: a refund that is left out.
     init(of orderId: String, except id: String? = nil, in store: ObjectReader) throws {

@@ -74,16 +74,13 @@ package struct StripeProvider: PaymentProvider {
 
     package func refund(_ order: RefundOrder, key: String, for _: WorkShare?) async throws -> ProviderRefund {
         let amount = try StripeAmount(minorUnits: order.amountMinorUnits, currency: order.currency)
-        let parameter = order.chargeId.hasPrefix("pi_") ? "payment_intent" : "charge"
         // A time in the future was written before the clock was set back.
         if order.begunAt.advanced(by: Self.lookAfter) < .now || order.begunAt > .now {
-            let list = try await client.ask(
-                .get, "/v1/refunds", [parameter: order.chargeId, "limit": Self.refundsMax], object: "list")
-            let made = list["data"]?.arrayValue?.first { $0["metadata"]?["operation_id"]?.stringValue == key }
+            let made = try await refunds(of: order).first { $0["metadata"]?["operation_id"]?.stringValue == key }
             if let made { return try Self.read(made, for: order) }
         }
         var form: StripeForm = [:]
-        form.add(parameter, order.chargeId)
+        form.add(Self.parameter(order), order.chargeId)
         form.add("amount", String(amount.amount))
         form.add("metadata[order_id]", order.orderId)
         form.add("metadata[operation_id]", key)
@@ -91,12 +88,18 @@ package struct StripeProvider: PaymentProvider {
             return try Self.read(
                 try await client.ask(.post, "/v1/refunds", form, key: "\(key):refund", object: "refund"), for: order)
         } catch let trouble as StripeTrouble {
-            if case .fault(let error) = trouble.reason,
+            guard case .fault(let error) = trouble.reason,
                 Self.refusals.contains(error.code) || error.parameter == "amount"
-            {
-                throw error.failure
+            else { throw trouble }
+            if error.code == "charge_already_refunded", try await !isRefunded(order) {
+                throw ProviderFailure(
+                    type: "invalid_request_error", code: "charge_not_refunded",
+                    message: """
+                        Stripe counts the charge as refunded, but the refunds that succeeded are less than the charge. \
+                        Look at it in Stripe; if the customer has the money, drop this refund.
+                        """)
             }
-            throw trouble
+            throw error.failure
         }
     }
 
@@ -104,6 +107,26 @@ package struct StripeProvider: PaymentProvider {
     private static let refusals: Set<String> = [
         "charge_already_refunded", "charge_disputed", "refund_disputed_payment",
     ]
+
+    /// Whether the refunds that succeeded are the whole charge: Stripe may count one that failed.
+    private func isRefunded(_ order: RefundOrder) async throws -> Bool {
+        guard let charge = try await foreignCharge(order.chargeId, for: nil) else { return false }
+        let refunded = try await refunds(of: order).reduce(Int64(0)) { sum, refund in
+            guard ["succeeded", "pending"].contains(refund["status"]?.stringValue) else { return sum }
+            return sum.addingReportingOverflow(refund["amount"]?.intValue ?? 0).partialValue
+        }
+        return StripeAmount.minorUnits(refunded, currency: order.currency) >= charge.amountMinorUnits
+    }
+
+    /// The newest refunds of the charge, by anyone.
+    private func refunds(of order: RefundOrder) async throws -> [JSON] {
+        let form: StripeForm = [Self.parameter(order): order.chargeId, "limit": Self.refundsMax]
+        return try await client.ask(.get, "/v1/refunds", form, object: "list")["data"]?.arrayValue ?? []
+    }
+
+    private static func parameter(_ order: RefundOrder) -> String {
+        order.chargeId.hasPrefix("pi_") ? "payment_intent" : "charge"
+    }
 
     private static func read(_ json: JSON, for order: RefundOrder) throws -> ProviderRefund {
         guard let id = json["id"]?.stringValue, let status = json["status"]?.stringValue else {

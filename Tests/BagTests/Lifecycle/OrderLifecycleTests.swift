@@ -150,6 +150,10 @@ import Testing
         }
         refunding.pendingRefund = .init(.refund, 1900)
         #expect(try refunding.decide(.refund(nil)) == .join)
+        var cancelled = Self.order(.cancelled)
+        cancelled.pendingRefund = .init(.refund, 500)
+        #expect(try cancelled.decide(.cancel) == .nothing)
+        #expect(throws: ParseError.self) { try cancelled.decide(.refund(1)) }
     }
 
     // MARK: Shipments

@@ -165,18 +165,91 @@ import Testing
     @Test func otherPiecesOfTheOrderAreShipped() async throws {
         let (bag, order) = try await BagStore.paid()
         let item = try #require(try await bag.document("Order", order)?["items"]?.arrayValue?.first)
-        var request = OrderLedger.StepRequest(.refund(nil), by: nil, restock: true)
-        let pieces: [String: Int] = [item["objectId"]?.stringValue ?? "": 1]
-        request.lines = RefundLines(pieces)
-        guard case .waits(let id) = try await bag.orders.perform(request, order, contact: nil, for: nil) else {
-            Issue.record("The refund begins.")
-            return
-        }
+        let id = try await bag.begin([item["objectId"]?.stringValue ?? "": 1], order, restock: true)
         #expect(await bag.runner(RefundPayments()).outcome(of: id, within: .seconds(20)) == .done)
         try await Self.fail(id, bag)
         try await Self.retry(id, ParkedRefunds(orders: bag.orders) { _ in }.kind, bag)
         _ = try await bag.perform(.ship(Shipment()), order)
         #expect(try await bag.document("Order", order)?["orderState"] == "shipped")
+    }
+
+    /// The operator drops the refund that failed later, and refunds the same pieces by hand.
+    @Test func piecesThatAreRefundedAgainByHandCountOnce() async throws {
+        let bag = try await BagStore()
+        let (order, item) = try await bag.bag(of: "u1", quantity: 3)
+        try await CheckoutLedgerTests.make(try await bag.start(by: "u1"), in: bag)
+        func refund(_ pieces: Int, restock: Bool) async throws -> String {
+            let id = try await bag.begin([item: pieces], order, restock: restock)
+            #expect(await bag.runner(RefundPayments()).outcome(of: id, within: .seconds(20)) == .done)
+            return id
+        }
+        let first = try await refund(2, restock: true)
+        try await Self.fail(first, bag)
+        let kind = ParkedRefunds(orders: bag.orders) { _ in }.kind
+        #expect(try await bag.store.write { try kind.drop(first, $0) } != nil)
+        for pieces in 1...3 {
+            #expect(await parseCode { _ = try await bag.begin([item: pieces], order, restock: true) } == 142)
+        }
+        _ = try await refund(2, restock: false)
+        func returned() throws -> [UInt32] {
+            try bag.events.all(CatalogCalls.restock).flatMap { $0.lines.map(\.quantity) }
+        }
+        #expect(try returned() == [2])
+        _ = try await bag.perform(.ship(Shipment()), order)
+        // The customer sends the last piece back.
+        _ = try await refund(1, restock: true)
+        #expect(try returned() == [2, 1])
+    }
+
+    /// Each is a debt of its own.
+    @Test func aRefundByHandReplacesOneOfThem() async throws {
+        let (bag, kind, order, first) = try await Self.refunded(.refund(100))
+        var ids = [first]
+        for _ in 0..<2 {
+            ids.append(try await bag.begin(.refund(100), order))
+            #expect(await bag.runner(RefundPayments()).outcome(of: ids.last ?? "", within: .seconds(20)) == .done)
+        }
+        for id in ids { try await Self.fail(id, bag) }
+        let byHand = try await bag.begin(.refund(100), order)
+        #expect(await bag.runner(RefundPayments()).outcome(of: byHand, within: .seconds(20)) == .done)
+        let left = try await bag.store.read { try kind.list(10, $0) }.map(\.id)
+        #expect(left.count == 2 && Set(left).isSubset(of: ids))
+        let retried = try #require(left.first)
+        try await Self.retry(retried, kind, bag)
+        let last = try await bag.store.read { try kind.list(10, $0) }.map(\.id)
+        #expect(last == left.filter { $0 != retried })
+    }
+
+    @Test func aRefundThatBeganBeforeTheFailureReplacesNothing() async throws {
+        let (bag, kind, order, id) = try await Self.refunded(.refund(200))
+        let second = try await bag.begin(.refund(200), order)
+        _ = try await bag.store.write {
+            try $0.execute("UPDATE refunds SET createdAt = createdAt - 1000 WHERE id = ?", [.text(second)])
+        }
+        try await Self.fail(id, bag)
+        #expect(await bag.runner(RefundPayments()).outcome(of: second, within: .seconds(20)) == .done)
+        let parked = try await bag.store.read { try kind.list(10, $0) }.map(\.id)
+        #expect(parked == [id])
+    }
+
+    /// The operator refunded the charge of an imported order at the provider, after a refund of it had failed later.
+    @Test func anImportedOrderThatIsMarkedAsRefundedIsNotRefunded() async throws {
+        let bag = try await BagStore()
+        let order = try await bag.store.write { transaction in
+            let fields: JSON = [
+                "orderStatus": 1, "orderState": "cancelled", "paymentStatus": "refunded", "refundState": "failed",
+                "total": 700, "stripePaymentId": "ch_1",
+            ]
+            let order = try transaction.create("Order", fields, caller: .master).objectId
+            _ = try transaction.execute(
+                """
+                INSERT INTO refunds(id, orderId, checkoutId, purpose, amount, reason, restock, state, createdAt,
+                changedAt, providerId, charged)
+                VALUES ('rf_1', ?, 'op_1', 'cancel', 700, '', 1, 'failed', 0, 0, 're_1', 700)
+                """, [.text(order)])
+            return order
+        }
+        #expect(await parseCode { _ = try await bag.begin(.refund(nil), order) } == 142)
     }
 
     /// Both are in one transaction, so in the same millisecond.

@@ -77,6 +77,40 @@ import Testing
         #expect(try await Self.parked(kind, bag).isEmpty, "Nothing is left to refund.")
     }
 
+    /// The operator refunds the same again with the order's button.
+    @Test func theSameRefundByHandReplacesIt() async throws {
+        let (bag, kind, order, id) = try await Self.refused(.refund(200))
+        let item = try #require(await bag.document("Order", order)?.at("items", 0, "objectId")?.stringValue)
+        let lines = try await bag.begin([item: 1], order)
+        let refusing = RefundPayments(refusal: ParseError(.scriptFailed, "No."))
+        _ = await bag.runner(refusing).outcome(of: lines, within: .seconds(20))
+        #expect(try await Set(Self.parked(kind, bag).map(\.id)) == [id, lines])
+        let sameLines = try await bag.begin([item: 1], order)
+        #expect(await bag.runner(RefundPayments()).outcome(of: sameLines, within: .seconds(20)) == .done)
+        #expect(try await Self.parked(kind, bag).map(\.id) == [id])
+        let sameAmount = try await bag.begin(.refund(200), order)
+        #expect(await bag.runner(RefundPayments()).outcome(of: sameAmount, within: .seconds(20)) == .done)
+        #expect(try await Self.parked(kind, bag).isEmpty)
+        #expect(try await bag.document("Order", order)?["refundedTotal"] == 550)
+    }
+
+    @Test func piecesThatAnotherRefundNamesAreNotPaidTwice() async throws {
+        let (bag, order) = try await BagStore.paid()
+        let kind = ParkedRefunds(orders: bag.orders) { _ in }.kind
+        let item = try #require(await bag.document("Order", order)?.at("items", 0, "objectId")?.stringValue)
+        let both = try await bag.begin([item: 2], order)
+        let refusing = RefundPayments(refusal: ParseError(.scriptFailed, "No."))
+        _ = await bag.runner(refusing).outcome(of: both, within: .seconds(20))
+        let one = try await bag.begin([item: 1], order)
+        #expect(await bag.runner(RefundPayments()).outcome(of: one, within: .seconds(20)) == .done)
+        let error = await #expect(throws: ParseError.self) {
+            _ = try await bag.store.write { try kind.retry(both, $0) }
+        }
+        #expect(error?.code == .validationError)
+        #expect(error?.message.contains(one) == true)
+        #expect(try await Self.parked(kind, bag).map(\.id) == [both])
+    }
+
     /// Both may be owed to the customer.
     @Test func aLargerRefundOfTheOrderLeavesItParked() async throws {
         let (bag, kind, order, id) = try await Self.refused(.refund(200))

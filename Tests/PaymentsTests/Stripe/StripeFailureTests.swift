@@ -241,6 +241,25 @@ import Testing
         }
     }
 
+    /// Stripe may go on counting a refund that failed.
+    @Test(arguments: [PaymentBench.Kind.doubleIntents, .doubleCharges])
+    func aRefundThatFailedDoesNotProveAnother(_ kind: PaymentBench.Kind) async throws {
+        try await StripeDouble.with { double in
+            let bench = try await PaymentBench.stripe(kind, double)
+            _ = try await bench.charges.charge(PaymentBench.order("op", token: "tok_visa"))
+            _ = try await bench.refunds.refund(PaymentBench.refund(0, of: "op", as: "failed"))
+            try await bench.sandbox.store.write { _ = try $0.execute("DELETE FROM refunds") }
+            _ = try await double.failRefund("expired_or_canceled_card")
+            let charge = try #require(try await double.state().json["chargeIds"]?.arrayValue?.first)
+            try await double.change(charge, ["amount_refunded": 1999])
+            let error = await parseError {
+                _ = try await bench.refunds.refund(PaymentBench.refund(0, of: "op", as: "r"))
+            }
+            #expect(error?.code == .scriptFailed)
+            #expect(error?.details?["code"] == "charge_not_refunded")
+        }
+    }
+
     @Test func anOperationGoesOnByTheApiItBeganWith() async throws {
         try await StripeDouble.with { double in
             let bench = try await PaymentBench.stripe(.doubleCharges, double)

@@ -23,12 +23,12 @@ export function refundedPieces(refunds) {
 
 /** The pieces that are not in the parcel: refunded ones, and those in stock of a refund that failed later. */
 function gonePieces(refunds) {
-  const inStock = refunds.filter((refund) => refund.inStock);
-  const known = new Set(inStock.map(({ refundId }) => refundId));
-  // A retry names the same pieces as the refund that failed.
-  const others = refunds.filter(({ retryOf }) => !known.has(retryOf));
-  const gone = refundedPieces([...others, ...inStock.map((refund) => ({ ...refund, state: 'done' }))]);
-  return { gone, hasAll: inStock.some(({ lines }) => !lines.length) };
+  const gone = refundedPieces(refunds);
+  const inStock = refunds.filter((refund) => refund.inStock || (refund.restock && refund.state !== 'failed'));
+  // The refund after one that failed later is for the same pieces.
+  for (const [item, pieces] of refundedPieces(inStock.map((refund) => ({ ...refund, state: 'done' }))))
+    gone.set(item, Math.max(pieces, gone.get(item) ?? 0));
+  return { gone, hasAll: refunds.some(({ inStock, lines }) => inStock && !lines.length) };
 }
 
 /** The order with the items of its parcel. A later refund, such as of returned goods, changes nothing. */
