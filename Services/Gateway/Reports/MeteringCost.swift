@@ -1,4 +1,5 @@
 import HTTPTypes
+import Messages
 
 /// The work that metrics and traces add to a read, alone: for `scripts/bench metrics`.
 package enum MeteringCost {
@@ -12,11 +13,12 @@ package enum MeteringCost {
             .userAgent: "bench", .accept: "*/*", .acceptEncoding: "gzip",
             .contentType: "application/json", headerName("X-Parse-Application-Id"): "satchel",
         ]
+        let kind = ObjectCalls(of: "catalog").get.kind
         let begin = ContinuousClock.now
         var start = begin, traces = 0
         for _ in 0..<reads {
             if headers.contains(HTTPFront.traceParentName) { traces += 1 }
-            if callsService { calls.record(.done, at: calls.slot(of: "catalog.get.v1"), since: start) }
+            if callsService { calls.record(.done, at: calls.slot(of: kind), since: start) }
             let now = ContinuousClock.now
             times.record(200, .get, route, isPage: false, since: start, trace: "0123456789abcdef", now: now)
             start = now
