@@ -5,7 +5,10 @@ request to another host. A step whose request must be refused announces that wit
 is answered with no.
 """
 import contextlib
+import ctypes
+import errno
 import shutil
+import socket
 import time
 from urllib.parse import urlsplit
 
@@ -24,10 +27,32 @@ SHOWN = """() => new Promise((resolve) => requestAnimationFrame(() => requestAni
   () => resolve(!document.querySelector('#content .bones')))))"""
 
 
+def hide_network_changes():
+    """Refuses netlink sockets to this process and the browsers that it starts.
+
+    Other tests add and remove network devices on the same machine. Chromium would notice and cancel all its requests
+    (`ERR_NETWORK_CHANGED`), the ones to this machine too.
+    """
+    allow, refuse, equal = 0x7FFF0000, 0x00050000 | errno.EAFNOSUPPORT, 4
+
+    class Comparison(ctypes.Structure):
+        _fields_ = [("argument", ctypes.c_uint), ("operator", ctypes.c_int), ("value", ctypes.c_uint64), ("mask", ctypes.c_uint64)]
+
+    library = ctypes.CDLL("libseccomp.so.2")
+    library.seccomp_init.restype = ctypes.c_void_p
+    rules = ctypes.c_void_p(library.seccomp_init(allow))
+    call = library.seccomp_syscall_resolve_name(b"socket")
+    family = Comparison(0, equal, socket.AF_NETLINK, 0)
+    if library.seccomp_rule_add_array(rules, refuse, call, 1, ctypes.byref(family)) or library.seccomp_load(rules):
+        raise OSError("Netlink sockets cannot be refused.")
+    library.seccomp_release(rules)
+
+
 class Chromium:
     """A browser's process. Starting it takes longer than some flows."""
 
     def __init__(self):
+        hide_network_changes()
         self._playwright = sync_playwright().start()
         # The headless shell is the same engine without browser windows, which take half of its processor time. Chromium's
         # own sandbox needs rights that root in a container lacks; the pages are trusted.
