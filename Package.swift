@@ -21,6 +21,9 @@ func service(_ name: String, dependencies: [Target.Dependency] = []) -> Target {
 /// For tests and tools that mostly wait for processes: optimising them takes longer than they run.
 let unoptimised: [SwiftSetting] = [.unsafeFlags(["-Onone"])]
 
+/// Keeps log lines for a test.
+let inMemoryLogging = Target.Dependency.product(name: "InMemoryLogging", package: "swift-log")
+
 /// Tests of one service that keeps objects or tables, in process.
 func serviceTests(_ name: String, dependencies: [Target.Dependency] = []) -> Target {
     let tested = Target.Dependency.target(name: "\(name)Service")
@@ -305,6 +308,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             name: "MessageBusTests",
             dependencies: [
                 "MessageBus", "Messages", "CZeroMQ", "TestSupport", .product(name: "Logging", package: "swift-log"),
+                inMemoryLogging,
             ],
             swiftSettings: unoptimised),
         .testTarget(
@@ -345,6 +349,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             name: "GatewayTests",
             dependencies: [
                 "Books", "GatewayService", "MessageBus", "Messages", "ParseProtocol", "ProcessKit", "TestSupport",
+                inMemoryLogging,
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -361,12 +366,12 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         serviceTests("Catalog"),
         serviceTests("Users", dependencies: ["TestSupport"]),
         serviceTests("Bag", dependencies: ["TestSupport"]),
-        serviceTests("Payments", dependencies: ["Outbound", "TestSupport"]),
+        serviceTests("Payments", dependencies: ["Outbound", "TestSupport", inMemoryLogging]),
         serviceTests("Mail", dependencies: ["Outbound", "TestSupport"]),
         serviceTests("Push", dependencies: ["TestSupport"]),
         serviceTests("Analytics", dependencies: ["GatewayService"]),
         serviceTests("Crash", dependencies: ["Compression", "TestSupport"]),
-        serviceTests("Cloud", dependencies: ["TestSupport"]),
+        serviceTests("Cloud", dependencies: ["TestSupport", inMemoryLogging]),
         .testTarget(
             name: "WebTests", dependencies: ["WebService", "Messages", "ParseProtocol", "ProcessKit"],
             swiftSettings: unoptimised),

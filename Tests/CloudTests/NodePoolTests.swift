@@ -1,5 +1,6 @@
 import CloudService
 import Foundation
+import InMemoryLogging
 import Logging
 import MessageBus
 import ParseProtocol
@@ -195,38 +196,19 @@ import Testing
 
     /// Both paths into the log share one limit.
     @Test func whatIsPastTheLogIsDroppedAndCounted() async throws {
-        let said = SaidLines()
-        try await withPool(processes: 1, logger: Logger(label: "test") { _ in said }) { pool, _ in
+        let log = InMemoryLogHandler()
+        func lines(with key: String) -> [Logger.Metadata] { log.entries.map(\.metadata).filter { $0[key] != nil } }
+        try await withPool(processes: 1, logger: Logger(label: "test") { _ in log }) { pool, _ in
             #expect(try await result("chatter", in: pool) == "said")
             #expect(try await result("outputs", in: pool) == "written")
             _ = await run("end", in: pool)
-            try await eventually("it is said what was dropped") { !said.lines(with: "code.bytes").isEmpty }
-            let logged = said.lines(with: "code.text").count
-            let dropped = said.lines(with: "code.bytes").compactMap { Int($0["code.lines"]?.description ?? "") }
+            try await eventually("it is said what was dropped") { !lines(with: "code.bytes").isEmpty }
+            let logged = lines(with: "code.text").count
+            let dropped = lines(with: "code.bytes").compactMap { Int($0["code.lines"]?.description ?? "") }
             // The allowance refills meanwhile.
             #expect(logged >= LogRateLimit.linesMax)
             #expect(logged < 3000, "\(logged)")
             #expect(logged + dropped.reduce(0, +) == 6000, "\(logged) and \(dropped)")
         }
     }
-}
-
-/// The metadata of the logged lines.
-private struct SaidLines: LogHandler {
-    private final class Lines: Sendable {
-        let all = Mutex<[Logger.Metadata]>([])
-    }
-
-    private let said = Lines()
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.trace
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) { said.all.withLock { $0.append(event.metadata ?? [:]) } }
-
-    func lines(with key: String) -> [Logger.Metadata] { said.all.withLock { $0.filter { $0[key] != nil } } }
 }

@@ -1,5 +1,6 @@
 import Books
 import GatewayService
+import InMemoryLogging
 import Logging
 import ParseProtocol
 import ProcessKit
@@ -52,13 +53,14 @@ import Testing
     }
 
     @Test func aServiceThatIsNotCheckedIsAnErrorInTheLog() async throws {
-        let log = SaidErrors()
+        let log = InMemoryLogHandler()
         let runner = Self.runner(WithoutMail(), .init(), log: log)
         runner.begin()
         try await eventually("the check ends") { runner.json["isRunning"] == false }
         #expect(runner.json["report"]?["state"] == "incomplete")
-        #expect(log.errors.map { $0["books.service"]?.description } == ["mail"])
-        #expect(log.errors.map { $0["error"]?.description } == ["The query took too long."])
+        let errors = log.entries.filter { $0.level == .error }
+        #expect(errors.map { $0.metadata["books.service"]?.description } == ["mail"])
+        #expect(errors.map { $0.metadata["error"]?.description } == ["The query took too long."])
     }
 
     @Test func theBooksAreCheckedAgainAndAgainUntilTheEnd() async throws {
@@ -72,26 +74,4 @@ import Testing
         end.ask()
         try await running.value
     }
-}
-
-/// The metadata of the logged errors.
-private struct SaidErrors: LogHandler {
-    private final class Lines: Sendable {
-        let all = Mutex<[Logger.Metadata]>([])
-    }
-
-    private let said = Lines()
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.trace
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        if event.level == .error { said.all.withLock { $0.append(event.metadata ?? [:]) } }
-    }
-
-    var errors: [Logger.Metadata] { said.all.withLock { $0 } }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import InMemoryLogging
 import Logging
 import MessageBus
 import Messages
@@ -22,35 +23,17 @@ import Testing
         let bodies = Mutex<[[UInt8]]>([])
     }
 
-    /// The metadata of the logged lines.
-    private struct SaidLines: LogHandler {
-        private final class Lines: Sendable {
-            let all = Mutex<[Logger.Metadata]>([])
-        }
-
-        private let said = Lines()
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.warning
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) { said.all.withLock { $0.append(event.metadata ?? [:]) } }
-
-        /// The values under a key.
-        func values(of key: String) -> [String] { said.all.withLock { $0.compactMap { $0[key]?.description } } }
-    }
-
-    private let said: SaidLines
+    private let log = InMemoryLogHandler()
     private let logger: Logger
 
     init() {
-        let said = SaidLines()
-        self.said = said
-        logger = Logger(label: "fault-tests") { _ in said }
+        var logger = Logger(label: "fault-tests") { [log] _ in log }
+        logger.logLevel = .warning
+        self.logger = logger
     }
+
+    /// The logged values under a key.
+    private func logged(_ key: String) -> [String] { log.entries.compactMap { $0.metadata[key]?.description } }
 
     /// A gateway and a catalog of one lane, whose faults the file names.
     private func withCatalog(
@@ -103,9 +86,9 @@ import Testing
             for _ in 0..<60 where reply == nil { reply = try? await broker.call(request(2, timeout: .seconds(1))) }
             #expect(reply?.body == [2])
             // The first request, and what the gateway asked before the fault ended.
-            let lost = said.values(of: "bus.lost").compactMap { Int($0) }
+            let lost = logged("bus.lost").compactMap { Int($0) }
             #expect(lost.count == 1 && lost[0] >= 1, "\(lost)")
-            #expect(said.values(of: "bus.faults") == [file], "The start warns.")
+            #expect(logged("bus.faults") == [file], "The start warns.")
         }
     }
 
@@ -130,9 +113,9 @@ import Testing
             #expect(ContinuousClock.now - begin >= .milliseconds(490))
             #expect(seen.bodies.withLock { $0 } == (UInt8(0)..<20).map { [$0] })
             try FileManager.default.removeItem(atPath: file)
-            while said.values(of: "bus.delay").isEmpty { _ = try await broker.call(request(20)) }
-            #expect(said.values(of: "bus.delay") == ["500"])
-            #expect(said.values(of: "bus.late").compactMap { Int($0) }.allSatisfy { $0 >= 20 })
+            while logged("bus.delay").isEmpty { _ = try await broker.call(request(20)) }
+            #expect(logged("bus.delay") == ["500"])
+            #expect(logged("bus.late").compactMap { Int($0) }.allSatisfy { $0 >= 20 })
         }
     }
 

@@ -1,3 +1,4 @@
+import InMemoryLogging
 import Logging
 import Messages
 import Outbound
@@ -25,17 +26,18 @@ struct PaymentBench: Sendable {
     let provider: any PaymentProvider
     let charges: Charges
     let refunds: Refunds
+    /// What the client of Stripe logged.
+    let log = InMemoryLogHandler()
     private let local: LocalStripe?
 
     private init(
-        _ kind: Kind, provider make: (SandboxStore) throws -> any PaymentProvider, local: LocalStripe? = nil
-    )
-        async throws
-    {
+        _ kind: Kind, provider make: (SandboxStore, InMemoryLogHandler) throws -> any PaymentProvider,
+        local: LocalStripe? = nil
+    ) async throws {
         self.kind = kind
         self.local = local
         sandbox = try await SandboxStore(paymentsPlan)
-        provider = try make(sandbox)
+        provider = try make(sandbox, log)
         charges = Charges(store: sandbox.store, provider: provider, logger: Logger(label: "test"))
         refunds = Refunds(store: sandbox.store, provider: provider, logger: Logger(label: "test"))
     }
@@ -43,7 +45,7 @@ struct PaymentBench: Sendable {
     static func with(_ kind: Kind, _ body: (PaymentBench) async throws -> Void) async throws {
         switch kind {
         case .sandbox:
-            try await body(PaymentBench(kind, provider: { SandboxProvider(store: $0.store) }))
+            try await body(PaymentBench(kind, provider: { sandbox, _ in SandboxProvider(store: sandbox.store) }))
         case .doubleIntents, .doubleCharges:
             try await StripeDouble.with { double in try await body(stripe(kind, double)) }
         case .localIntents, .localCharges:
@@ -54,7 +56,7 @@ struct PaymentBench: Sendable {
                         provider: {
                             try stripe(
                                 $0, url: local.peer.url, key: LocalStripe.secretKey, isCharges: kind == .localCharges,
-                                timeoutSeconds: 10)
+                                timeoutSeconds: 10, log: $1)
                         }, local: local))
             }
         }
@@ -67,20 +69,19 @@ struct PaymentBench: Sendable {
             provider: {
                 try stripe(
                     $0, url: double.url, key: StripeDouble.secretKey, isCharges: kind == .doubleCharges,
-                    timeoutSeconds: timeoutSeconds)
+                    timeoutSeconds: timeoutSeconds, log: $1)
             })
     }
 
     static func stripe(
-        _ sandbox: SandboxStore, url: String, key: String, isCharges: Bool, timeoutSeconds: Int
+        _ sandbox: SandboxStore, url: String, key: String, isCharges: Bool, timeoutSeconds: Int,
+        log: InMemoryLogHandler = InMemoryLogHandler()
     ) throws -> StripeProvider {
         let configuration = try StripeConfiguration(
             url: url, secretKey: key, api: isCharges ? "charges" : "payment_intents", timeoutSeconds: timeoutSeconds)
-        var logger = Logger(label: "test")
-        logger.logLevel = .critical
-        return StripeProvider(
-            api: configuration.api,
-            client: StripeClient(configuration, outbound: OutboundClient(), logger: logger), store: sandbox.store)
+        let client = StripeClient(
+            configuration, outbound: OutboundClient(), logger: Logger(label: "test") { _ in log })
+        return StripeProvider(api: configuration.api, client: client, store: sandbox.store)
     }
 
     /// A token of a card.

@@ -42,9 +42,11 @@ package struct StripeClient: Sendable {
     /// - Parameters:
     ///   - path: such as `/v1/customers`.
     ///   - key: for every change; Stripe repeats the first answer to the same key for 24 hours.
+    ///   - isRefusal: whether a fault refuses this request for good. The operator has nothing to fix then.
     /// - Throws: `ProviderFailure` for a decision against the card, `StripeTrouble` for everything else.
     package func ask(
-        _ method: OutboundRequest.Method, _ path: String, _ form: StripeForm = [:], key: String? = nil, object: String
+        _ method: OutboundRequest.Method, _ path: String, _ form: StripeForm = [:], key: String? = nil, object: String,
+        isRefusal: (StripeError) -> Bool = { $0.refusal != nil }
     ) async throws -> JSON {
         do {
             let found = try await look(method, path, form, key: key, object: object)
@@ -54,6 +56,10 @@ package struct StripeClient: Sendable {
             keyStanding.note(isRefused: false)
             throw failure
         } catch let trouble as StripeTrouble where trouble.needsOperator {
+            if case .fault(let error) = trouble.reason, isRefusal(error) {
+                keyStanding.note(isRefused: false)
+                throw trouble
+            }
             if trouble.refusesKey { keyStanding.note(isRefused: true) }
             logger.critical(
                 "Stripe refuses the form of a request; payments stay undecided until it is fixed.",

@@ -51,16 +51,17 @@ package struct StripeProvider: PaymentProvider {
 
     /// - Parameter id: `ch_…` or `pi_…`, letters, digits and `_` only.
     package func foreignCharge(_ id: String, for _: WorkShare?) async throws -> ForeignCharge? {
+        func isUnknown(_ error: StripeError) -> Bool { error.status == 404 }
         let charge: JSON?
         do {
             charge =
                 id.hasPrefix("pi_")
                 ? try await client.ask(
-                    .get, "/v1/payment_intents/\(id)", ["expand[]": "latest_charge"], object: "payment_intent")[
-                        "latest_charge"]
-                : try await client.ask(.get, "/v1/charges/\(id)", object: "charge")
+                    .get, "/v1/payment_intents/\(id)", ["expand[]": "latest_charge"], object: "payment_intent",
+                    isRefusal: isUnknown)["latest_charge"]
+                : try await client.ask(.get, "/v1/charges/\(id)", object: "charge", isRefusal: isUnknown)
         } catch let trouble as StripeTrouble {
-            if case .fault(let error) = trouble.reason, error.status == 404 { return nil }
+            if case .fault(let error) = trouble.reason, isUnknown(error) { return nil }
             throw trouble
         }
         return charge.flatMap(ForeignCharge.init(stripe:))
@@ -85,12 +86,11 @@ package struct StripeProvider: PaymentProvider {
         form.add("metadata[order_id]", order.orderId)
         form.add("metadata[operation_id]", key)
         do {
-            return try Self.read(
-                try await client.ask(.post, "/v1/refunds", form, key: "\(key):refund", object: "refund"), for: order)
+            let made = try await client.ask(
+                .post, "/v1/refunds", form, key: "\(key):refund", object: "refund", isRefusal: Self.isRefusal)
+            return try Self.read(made, for: order)
         } catch let trouble as StripeTrouble {
-            guard case .fault(let error) = trouble.reason,
-                Self.refusals.contains(error.code) || error.parameter == "amount"
-            else { throw trouble }
+            guard case .fault(let error) = trouble.reason, Self.isRefusal(error) else { throw trouble }
             if error.code == "charge_already_refunded", try await !isRefunded(order) {
                 throw ProviderFailure(
                     type: "invalid_request_error", code: "charge_not_refunded",
@@ -103,10 +103,11 @@ package struct StripeProvider: PaymentProvider {
         }
     }
 
-    /// Codes with which Stripe permanently refuses a refund.
-    private static let refusals: Set<String> = [
-        "charge_already_refunded", "charge_disputed", "refund_disputed_payment",
-    ]
+    /// Whether Stripe permanently refuses a refund.
+    private static func isRefusal(_ error: StripeError) -> Bool {
+        ["charge_already_refunded", "charge_disputed", "refund_disputed_payment"].contains(error.code)
+            || error.parameter == "amount"
+    }
 
     /// Whether the refunds that succeeded are the whole charge: Stripe may count one that failed.
     private func isRefunded(_ order: RefundOrder) async throws -> Bool {

@@ -221,6 +221,7 @@ import Testing
             let error = await parseError { _ = try await bench.charges.charge(small) }
             #expect(error?.details?["code"] == "amount_too_small")
             #expect(try await double.state().taken == 1)
+            #expect(bench.log.entries.isEmpty, "Customers raise no alert.")
         }
     }
 
@@ -238,6 +239,7 @@ import Testing
                 #expect(error?.details?["code"] == "charge_already_refunded")
             }
             #expect(try await double.state().back == 1999)
+            #expect(bench.log.entries.isEmpty, "A refusal needs no operator.")
         }
     }
 
