@@ -170,8 +170,8 @@ public class ObjectReader {
     }
 
     /// The statement for one object (parameter 5), to which the caller is not bound yet.
-    /// - Parameter isList: for several objects. Parameter 5 is the JSON array of their ids, and the last column of a
-    ///   row with the schema's number is the object's id.
+    /// - Parameter isList: for several objects. Parameter 5 is the JSON array of their ids, and the last column is the
+    ///   object's id.
     func unboundStatement(
         _ info: ClassInfo, _ decision: ClassPermissions.Decision, _ kind: CallerKind, readsGeneration: Bool,
         isList: Bool = false
@@ -183,13 +183,11 @@ public class ObjectReader {
         if case .whereUserIs(let fields) = decision {
             condition += " AND \(try CompiledQuery.userIs(in: fields, info))"
         }
+        let id = isList ? ", o.objectId" : ""
         let sql =
             readsGeneration
-            ? """
-            SELECT o.doc, o.publicRead, s.generation\(isList ? ", o.objectId" : "") \
-            FROM storeState s LEFT JOIN o\(info.id) o ON \(condition)
-            """
-            : "SELECT o.doc, o.publicRead FROM o\(info.id) o WHERE \(condition)"
+            ? "SELECT o.doc, o.publicRead, s.generation\(id) FROM storeState s LEFT JOIN o\(info.id) o ON \(condition)"
+            : "SELECT o.doc, o.publicRead\(id) FROM o\(info.id) o WHERE \(condition)"
         let statement = try connection.statement(sql)
         if decision == .allowed { singles[key] = statement }
         return statement
@@ -228,11 +226,9 @@ public class ObjectReader {
             var found: [(objectId: String, document: [UInt8])] = []
             found.reserveCapacity(ids.count)
             var bytes = 0
-            let statement = try singleStatement(info, decision, caller)
-            defer { statement.reset() }
-            try forEachFound(by: statement, ids, caller) { id, statement in
+            try forEachFound(ids, in: info, decision, caller) { id, stored in
                 var document: [UInt8] = []
-                selection.append(statement.bytes(0), objectId: id, to: &document)
+                selection.append(stored, objectId: id, to: &document)
                 bytes += document.count
                 guard bytes <= ObjectReader.answerBytesMax else { throw ObjectReader.answerTooLarge }
                 guard bytes <= bytesMax ?? bytes else { throw ResponseTooBig(bytes: bytes, rows: found.count + 1) }

@@ -24,12 +24,17 @@ package final class SentRead {
         kind = CallerKind(caller)
     }
 
-    /// Whether one statement reads both objects. Callers with their own rows in ACLs get their own statements, whose
-    /// plan looks up one object.
+    /// Whether one statement reads both objects.
     fileprivate func sharesStatement(with other: SentRead) -> Bool {
-        kind == other.kind && (kind == .anonymous || kind == .master) && info.id == other.info.id
-            && decision == .allowed && other.decision == .allowed
+        kind == other.kind && kind.sharesStatements && info.id == other.info.id && decision == .allowed
+            && other.decision == .allowed
     }
+}
+
+extension CallerKind {
+    /// Whether one statement may read several objects for such callers. Those with their own rows in ACLs get a
+    /// statement for each object, whose plan looks up one.
+    fileprivate var sharesStatements: Bool { self == .anonymous || self == .master }
 }
 
 /// Reads of several requests that share one round trip. Each sees all commits made before it was sent.
@@ -128,39 +133,75 @@ extension StoreReader {
 }
 
 extension ObjectReader {
-    /// Limit of the statements of one `fetch` that are sent together, because the reader keeps all of their rows.
+    /// Limit of the objects of one `fetch` that are requested together, because the reader keeps all of their rows.
     private static let sentMax = 32
 
-    /// Runs a statement for one object for each id, and calls `body` with each row. A server gets several together.
-    /// - Parameter statement: with the caller bound.
+    /// Calls `body` with the document of each object that is found, in the order of `ids`. A server gets several ids
+    /// together.
     func forEachFound(
-        by statement: any StoreStatement, _ ids: [String], _ caller: Caller,
-        _ body: (_ id: String, any StoreStatement) throws -> Void
+        _ ids: [String], in info: ClassInfo, _ decision: ClassPermissions.Decision, _ caller: Caller,
+        _ body: (_ id: String, UnsafeBufferPointer<UInt8>) throws -> Void
     ) throws {
+        let statement = try singleStatement(info, decision, caller)
+        defer { statement.reset() }
         guard let original = statement as? PostgreSQLStoreStatement, ids.count > 1 else {
             for id in ids {
                 try statement.bind(id, at: 5)
-                if try statement.step() { try body(id, statement) }
+                if try statement.step() { try body(id, statement.bytes(0)) }
                 statement.reset()
             }
             return
         }
+        // A zero byte gets its refusal when it is bound alone.
+        let isList =
+            decision == .allowed && CallerKind(caller).sharesStatements && !ids.contains { $0.utf8.contains(0) }
         var rest = ids[...]
         while !rest.isEmpty {
-            let sent = rest.prefix(Self.sentMax)
+            let sent = Array(rest.prefix(Self.sentMax))
             rest = rest.dropFirst(sent.count)
-            var twins: [PostgreSQLStoreStatement] = []
-            defer { for twin in twins { original.takeBack(twin) } }
-            for id in sent {
-                let twin = try original.twin()
-                twins.append(twin)
-                try caller.bind(to: twin)
-                try twin.bind(id, at: 5)
-                try twin.send()
+            if isList {
+                try forEachFound(by: sent, in: info, CallerKind(caller), body)
+            } else {
+                try forEachFound(by: original, sent, caller, body)
             }
-            for (id, twin) in zip(sent, twins) {
-                if try twin.step() { try body(id, twin) }
+        }
+    }
+
+    /// Runs one statement for all ids.
+    private func forEachFound(
+        by ids: [String], in info: ClassInfo, _ kind: CallerKind,
+        _ body: (_ id: String, UnsafeBufferPointer<UInt8>) throws -> Void
+    ) throws {
+        let statement = try unboundStatement(info, .allowed, kind, readsGeneration: false, isList: true)
+        defer { statement.reset() }
+        try statement.bind(utf8: JSON.array(ids.map(JSON.string)).serialized, at: 5)
+        var documents = [[UInt8]](repeating: [], count: ids.count)
+        while try statement.step() {
+            for index in ids.indices where ids[index].utf8.elementsEqual(statement.bytes(2)) {
+                documents[index] = Array(statement.bytes(0))
             }
+        }
+        for (id, document) in zip(ids, documents) where !document.isEmpty {
+            try document.withUnsafeBufferPointer { try body(id, $0) }
+        }
+    }
+
+    /// Sends a statement for each id together.
+    private func forEachFound(
+        by original: PostgreSQLStoreStatement, _ ids: [String], _ caller: Caller,
+        _ body: (_ id: String, UnsafeBufferPointer<UInt8>) throws -> Void
+    ) throws {
+        var twins: [PostgreSQLStoreStatement] = []
+        defer { for twin in twins { original.takeBack(twin) } }
+        for id in ids {
+            let twin = try original.twin()
+            twins.append(twin)
+            try caller.bind(to: twin)
+            try twin.bind(id, at: 5)
+            try twin.send()
+        }
+        for (id, twin) in zip(ids, twins) {
+            if try twin.step() { try body(id, twin.bytes(0)) }
         }
     }
 }

@@ -165,10 +165,17 @@ import Testing
         for n in 0..<70 { ids.append(try await test.create("T", ["n": .int(Int64(n))])) }
         let closed = try await test.create("T", ["n": 100, "ACL": ["bobbobbobb": ["read": true]]])
         let wanted = [closed, "missing"] + ids + [ids[3]]
-        let found = try await test.store.read { reader in
-            try reader.fetch("T", ids: wanted, keys: [], caller: ann).map(\.objectId)
+        for (caller, first) in [(ann, []), (.anonymous, []), (.master, [closed])] as [(Caller, [String])] {
+            let found = try await test.store.read { reader in
+                try reader.fetch("T", ids: wanted, keys: [], caller: caller).map(\.objectId)
+            }
+            #expect(found == first + ids + [ids[3]])
+            await #expect(throws: ParseError.self) {
+                try await test.store.read { reader in
+                    _ = try reader.fetch("T", ids: [closed, "a\u{0}b"], keys: [], caller: caller)
+                }
+            }
         }
-        #expect(found == ids + [ids[3]])
     }
 
     /// A page and its check of the schema are one round trip, also after a change of the schema and without rows.
