@@ -50,6 +50,7 @@ public class ObjectReader {
         let classId: Int64
         let kind: CallerKind
         let readsGeneration: Bool
+        let isList: Bool
     }
 
     /// The schema's number from the last statement with that column.
@@ -169,20 +170,24 @@ public class ObjectReader {
     }
 
     /// The statement for one object (parameter 5), to which the caller is not bound yet.
+    /// - Parameter isList: for several objects. Parameter 5 is the JSON array of their ids, and the last column is the
+    ///   object's id.
     func unboundStatement(
-        _ info: ClassInfo, _ decision: ClassPermissions.Decision, _ kind: CallerKind, readsGeneration: Bool
+        _ info: ClassInfo, _ decision: ClassPermissions.Decision, _ kind: CallerKind, readsGeneration: Bool,
+        isList: Bool = false
     ) throws -> any StoreStatement {
-        let key = SingleKey(classId: info.id, kind: kind, readsGeneration: readsGeneration)
+        let key = SingleKey(classId: info.id, kind: kind, readsGeneration: readsGeneration, isList: isList)
         if decision == .allowed, let statement = singles[key] { return statement }
-        var condition = "o.objectId=?5"
+        var condition = "o.objectId" + (isList ? info.dialect.isIn("?5", as: .text) : "=?5")
         if let readable = kind.condition(.read, of: info) { condition += " AND \(readable)" }
         if case .whereUserIs(let fields) = decision {
             condition += " AND \(try CompiledQuery.userIs(in: fields, info))"
         }
+        let id = isList ? ", o.objectId" : ""
         let sql =
             readsGeneration
-            ? "SELECT o.doc, o.publicRead, s.generation FROM storeState s LEFT JOIN o\(info.id) o ON \(condition)"
-            : "SELECT o.doc, o.publicRead FROM o\(info.id) o WHERE \(condition)"
+            ? "SELECT o.doc, o.publicRead, s.generation\(id) FROM storeState s LEFT JOIN o\(info.id) o ON \(condition)"
+            : "SELECT o.doc, o.publicRead\(id) FROM o\(info.id) o WHERE \(condition)"
         let statement = try connection.statement(sql)
         if decision == .allowed { singles[key] = statement }
         return statement
@@ -221,11 +226,9 @@ public class ObjectReader {
             var found: [(objectId: String, document: [UInt8])] = []
             found.reserveCapacity(ids.count)
             var bytes = 0
-            let statement = try singleStatement(info, decision, caller)
-            defer { statement.reset() }
-            try forEachFound(by: statement, ids, caller) { id, statement in
+            try forEachFound(ids, in: info, decision, caller) { id, stored in
                 var document: [UInt8] = []
-                selection.append(statement.bytes(0), objectId: id, to: &document)
+                selection.append(stored, objectId: id, to: &document)
                 bytes += document.count
                 guard bytes <= ObjectReader.answerBytesMax else { throw ObjectReader.answerTooLarge }
                 guard bytes <= bytesMax ?? bytes else { throw ResponseTooBig(bytes: bytes, rows: found.count + 1) }

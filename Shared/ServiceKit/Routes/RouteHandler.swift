@@ -18,9 +18,9 @@ package final class RouteHandler: LaneHandler {
     private let seal: ReplySeal?
     private var credit = LaneCredit()
     private let sendsReads: Bool
-    /// Reads that were sent and not taken yet, in the order of their requests.
+    /// Reads that `takeSent` sends and answers, in the order of their requests.
     private var sent: [Sent] = []
-    /// Nanoseconds that sending them took.
+    /// Nanoseconds that preparing them took.
     private var sendingTime: UInt64 = 0
     /// Whether the database failed or was late in this batch. The rest of the batch does not wait for it on the lane,
     /// which must not be silent for long.
@@ -115,8 +115,8 @@ package final class RouteHandler: LaneHandler {
         request.reply(outcome, used: Int64((before + Self.now - start) / 1000))
     }
 
-    /// Sends a read to the server. `takeSent` answers it: before any other read, after `sentMax` reads, and at the end
-    /// of the batch.
+    /// Prepares a read. `takeSent` sends it with others and answers it: before any other read, after `sentMax` reads,
+    /// and at the end of the batch.
     private func send(
         _ request: ServiceRequest, _ send: ServiceRoutes.Sending,
         answer: @escaping @Sendable (ReadObject) throws -> BusReply, alone: @escaping ServiceRoutes.Read
@@ -131,7 +131,7 @@ package final class RouteHandler: LaneHandler {
         if sent.count >= Self.sentMax { takeSent() }
     }
 
-    /// Answers the sent reads. Each of them is charged an equal part of the time, and the first late one also its cost.
+    /// Sends and answers the prepared reads. Each of them is charged an equal part of the time, and the first late one also its cost.
     private func takeSent() {
         guard !sent.isEmpty else { return }
         let start = Self.now

@@ -35,7 +35,7 @@ public struct ServiceRoutes: Sendable {
     /// A read without side effects, because a slow one is started again elsewhere.
     typealias Read = @Sendable (ServiceRequest, StoreReader) throws -> BusReply
 
-    /// Sends a read to the database's server; nil when it has to run alone.
+    /// Prepares a read that the database's server gets with others; nil when it has to run alone.
     typealias Sending = @Sendable (ServiceRequest, StoreReader) throws -> SentRead?
 
     /// A read without side effects; nil leaves the request to a task.
