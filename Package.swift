@@ -73,9 +73,10 @@ let package = Package(
         .systemLibrary(name: "CZlib", path: "Shared/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "COpenSSL", path: "Shared/COpenSSL", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CCrypt", path: "Shared/CCrypt", providers: [.apt(["libcrypt-dev"])]),
-        // These two are loaded by the first call.
-        .target(name: "CPostgreSQL", path: "Shared/CPostgreSQL"),
-        .target(name: "CCurl", path: "Shared/CCurl"),
+        // The first call loads these two, with the header in CLoaded.
+        .target(name: "CLoaded", path: "Shared/CLoaded"),
+        .target(name: "CPostgreSQL", dependencies: ["CLoaded"], path: "Shared/CPostgreSQL"),
+        .target(name: "CCurl", dependencies: ["CLoaded"], path: "Shared/CCurl"),
 
         // Shared modules, lowest first. A module depends only on modules listed above it.
         .target(

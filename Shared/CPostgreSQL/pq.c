@@ -1,39 +1,11 @@
-// The functions of libpq in the header. The first call of one loads the library: most processes never call any, and
-// with the libraries that it needs it takes half a MB of memory in each.
+// The functions of libpq in the header.
 #include "shim.h"
 
-#include <dlfcn.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #define LIBRARY "libpq.so.5"
+#include "loaded.h"
 
-static void *load(const char *name) {
-    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    void *function = library ? dlsym(library, name) : NULL;
-    if (function) return function;
-    fprintf(stderr, LIBRARY " has no %s\n", name);
-    abort();
-}
-
-const char *satchel_pq_problem(void) {
-    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    // The newest function of those below.
-    if (library && dlsym(library, "PQsendFlushRequest")) return NULL;
-    const char *problem = dlerror();
-    return problem ? problem : LIBRARY " cannot be loaded";
-}
-
-#define LOADED(name) ((__typeof__(&name))({ \
-    static _Atomic(void *) found; \
-    void *function = atomic_load_explicit(&found, memory_order_acquire); \
-    if (!function) atomic_store_explicit(&found, function = load(#name), memory_order_release); \
-    function; }))
-
-// Hidden, because the library must not find these when it calls its own.
-#define FORWARD(result, name, parameters, ...) \
-    __attribute__((visibility("hidden"))) result name parameters { return LOADED(name)(__VA_ARGS__); }
+// Asks for the newest function of those below.
+const char *satchel_pq_problem(void) { return load_problem("PQsendFlushRequest"); }
 
 FORWARD(int, PQbackendPID, (const PGconn *conn), conn)
 FORWARD(int, PQcancel, (PGcancel *cancel, char *errbuf, int errbufsize), cancel, errbuf, errbufsize)
