@@ -24,6 +24,15 @@ let bagMigrations = [
     Migration(19, "orderOrigins", OrderOrigins.table),
     Migration(20, "earlierOrders") { try OrderOrigins.noteEarlier(in: $0) },
     Migration(21, "lateFailures", lateFailures),
+    Migration(22, "runningCheckouts", runningCheckouts),
+]
+
+/// The conditions are those of `CheckoutState.isRunning`.
+private let runningCheckouts = [
+    "DROP INDEX checkoutsRunningOf",
+    "DROP INDEX checkoutsRunning",
+    "CREATE INDEX checkoutsRunningOf ON checkouts(customerId) WHERE state NOT IN ('made', 'failed')",
+    "CREATE UNIQUE INDEX checkoutsRunning ON checkouts(orderId) WHERE state NOT IN ('made', 'failed')",
 ]
 
 /// When a refund that failed later had been done (NULL: it did not), and the first of the refunds that a retry repeats.

@@ -77,12 +77,14 @@ package struct MailConfiguration: Sendable {
         let isSpool = if case .spool = provider { true } else { false }
         let isSMTP = if case .smtp = provider { true } else { false }
         claimedFor = .seconds(10) + (isSpool ? .zero : timeout)
-        sending = MailSender.Settings(
+        var sending = MailSender.Settings(
             schedule: RetrySchedule(first: retry, giveUpAfter: hours),
             connections: isSpool ? SpoolTransport.mailsMax : connections,
             // Only an SMTP server may make the sender wait for a recipient's server. With the other transports one
             // domain may have all connections.
             perDomain: isSMTP ? nil : isSpool ? SpoolTransport.mailsMax : connections)
+        if isSpool { sending.roomMin = SpoolTransport.mailsMax / 2 }
+        self.sending = sending
     }
 
     private static func smtp(_ settings: Settings, _ timeout: Duration) throws(StartupProblem) -> SMTPTransport.Settings

@@ -35,11 +35,11 @@ package func buildPush(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
     }
     let news = NotificationCalls(to: pushPlan.name)
     routes.accept(news.orderMade) { order, _, transaction in
-        try Notifications.add(order, in: transaction)
+        guard try Notifications.add(order, in: transaction) > 0 else { return }
         transaction.afterCommit { sender.wake() }
     }
     routes.accept(news.orderChanged) { order, _, transaction in
-        try Notifications.add(order, in: transaction)
+        guard try Notifications.add(order, in: transaction) > 0 else { return }
         transaction.afterCommit { sender.wake() }
     }
     routes.accept(news.userDeleted) { user, _, transaction in

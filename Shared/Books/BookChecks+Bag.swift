@@ -71,11 +71,11 @@ extension BookCheck {
         BookCheck(
             name: "bag.checkoutAge", says: "A checkout is decided within a day.",
             remedy: "Look up the charge at the provider; cancelOrder with freeBag gives the payment up.",
-            counts: .rows("checkouts WHERE state IN ('started', 'reserved', 'charged')"),
+            counts: .rows("checkouts WHERE state NOT IN ('made', 'failed')"),
             finds: {
                 """
                 SELECT c.id AS name, 'Order ' || c.orderId || ' is ' || c.state AS found FROM checkouts c
-                WHERE c.state IN ('started', 'reserved', 'charged') AND c.createdAt < \($0.before(checkoutAge))
+                WHERE c.state NOT IN ('made', 'failed') AND c.createdAt < \($0.before(checkoutAge))
                 """
             }),
         BookCheck(

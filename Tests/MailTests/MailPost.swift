@@ -18,7 +18,7 @@ final class MailPost: Sendable {
 
     init(
         _ transport: any MailTransport, connections: Int = 4, retry: Duration = .milliseconds(200),
-        giveUpAfter: Duration = .seconds(3600), from: String = "shop@shop.example"
+        giveUpAfter: Duration = .seconds(3600), from: String = "shop@shop.example", roomMin: Int = 1
     ) async throws {
         box = try await SandboxStore(mailPlan)
         let composer = MailComposer(
@@ -26,11 +26,11 @@ final class MailPost: Sendable {
             templates: try MailTemplates())
         var logger = Logger(label: "mail-test")
         logger.logLevel = .critical
+        var settings = MailSender.Settings(
+            schedule: RetrySchedule(first: retry, longest: retry, giveUpAfter: giveUpAfter), connections: connections)
+        settings.roomMin = roomMin
         let sender = MailSender(
-            queue: MailQueue(store: box.store), composer: composer, transport: transport,
-            settings: .init(
-                schedule: RetrySchedule(first: retry, longest: retry, giveUpAfter: giveUpAfter),
-                connections: connections),
+            queue: MailQueue(store: box.store), composer: composer, transport: transport, settings: settings,
             background: BackgroundGroup(), logger: logger)
         self.sender = sender
         work = Task { await sender.work.run() }

@@ -31,9 +31,9 @@ import Testing
         func heal() { problems.withLock { $0 = [:] } }
     }
 
-    @Test func everyMailIsSentOnceAndAFewAtATime() async throws {
+    @Test(arguments: 1...3) func everyMailIsSentOnceAndAFewAtATime(roomMin: Int) async throws {
         let transport = Transport()
-        let post = try await MailPost(transport, connections: 3)
+        let post = try await MailPost(transport, connections: 3, roomMin: roomMin)
         for index in 0..<200 { try await post.ask("ann+\(index)@shop.example") }
         try await eventually("all are sent") {
             try await post.box.count("SELECT count(*) FROM mails WHERE state = 'sent'") == 200

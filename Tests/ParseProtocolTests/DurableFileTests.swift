@@ -29,13 +29,15 @@ import Testing
         #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
     }
 
-    @Test func oneOfSeveralFilesFailsAlone() throws {
+    /// The draft of `full` is a link to a full device.
+    @Test func someOfSeveralFilesFailAlone() throws {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         try DurableFile.write(Array("old".utf8), to: folder + "/b")
+        try #require(symlink("/dev/full", folder + "/.full.tmp") == 0)
         let results = DurableFile.write(
-            ["a", "key", "b"].map { (name: $0, bytes: Array("new \($0)".utf8)) }, in: folder)
-        let codes = results.map { if case .failure(let failure) = $0 { failure.call } else { "" } }
-        #expect(codes == ["", "rename", ""])
+            ["a", "key", "full", "b"].map { (name: $0, bytes: Array("new \($0)".utf8)) }, in: folder)
+        let calls = results.map { if case .failure(let failure) = $0 { failure.call } else { "" } }
+        #expect(calls == ["", "rename", "write", ""])
         #expect(text(folder + "/a") == "new a")
         #expect(text(folder + "/b") == "new b")
         #expect(try names == ["a", "b", "key"], "No draft is left.")

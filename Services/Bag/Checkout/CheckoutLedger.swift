@@ -46,8 +46,7 @@ package struct CheckoutLedger: Sendable {
 
     static func running(_ orderId: String, in store: ObjectReader) throws -> String? {
         try store.rows(
-            "SELECT id FROM checkouts WHERE orderId = ? AND state IN ('started', 'reserved', 'charged')",
-            [.text(orderId)]
+            "SELECT id FROM checkouts WHERE orderId = ? AND \(CheckoutState.isRunning)", [.text(orderId)]
         ).first?.text("id")
     }
 
@@ -56,7 +55,7 @@ package struct CheckoutLedger: Sendable {
     static func requireNotBeingPaid(_ item: BagItem, in store: ObjectReader) throws {
         let paying = try store.rows(
             """
-            SELECT lines FROM checkouts WHERE customerId = ? AND state IN ('started', 'reserved', 'charged')
+            SELECT lines FROM checkouts WHERE customerId = ? AND \(CheckoutState.isRunning)
             """, [.text(item.customerId)])
         for row in paying {
             let lines = try JSON(parsing: row.text("lines")).arrayValue ?? []
@@ -75,7 +74,7 @@ package struct CheckoutLedger: Sendable {
             // A lease that expires later than `end` was written before the clock was set back; it counts as expired.
             try reader.rows(
                 """
-                SELECT id FROM checkouts WHERE state IN ('started', 'reserved', 'charged') AND actionSince IS NULL \
+                SELECT id FROM checkouts WHERE \(CheckoutState.isRunning) AND actionSince IS NULL \
                 AND (drivenUntil <= ? OR drivenUntil > ?)
                 """, [.int(end == nil ? .max : now.milliseconds), .int(end?.milliseconds ?? .max)]
             ).map { try $0.text("id") }
@@ -87,7 +86,7 @@ package struct CheckoutLedger: Sendable {
         try await store.read(for: nil) { reader in
             try reader.rows(
                 """
-                SELECT id FROM checkouts WHERE state IN ('started', 'reserved', 'charged') AND actionSince IS NOT NULL
+                SELECT id FROM checkouts WHERE \(CheckoutState.isRunning) AND actionSince IS NOT NULL
                 ORDER BY actionSince
                 """, []
             ).map { try $0.text("id") }
@@ -143,15 +142,15 @@ package struct CheckoutLedger: Sendable {
             }
         let before =
             switch state {
-            case .started: "'started'"
-            case .reserved: "'started', 'reserved'"
-            case .charged, .decided: "'started', 'reserved', 'charged'"
+            case .started: "state = 'started'"
+            case .reserved: "state IN ('started', 'reserved')"
+            case .charged, .decided: CheckoutState.isRunning
             }
         try await store.write(for: nil, seldomFails: true) { transaction in
             let changed = try transaction.execute(
                 """
                 UPDATE checkouts SET state = ?, priced = ?, amount = ?, currency = ?, chargeId = ?, updatedAt = ? \
-                WHERE id = ? AND state IN (\(before))
+                WHERE id = ? AND \(before)
                 """,
                 [
                     .text(state.name), priced.map { .text($0.text) } ?? .null,
@@ -197,7 +196,7 @@ package struct CheckoutLedger: Sendable {
         let changed = try transaction.execute(
             """
             UPDATE checkouts SET state = ?, reply = ?, orderNo = ?, chargeId = coalesce(?, chargeId), source = '{}',
-            updatedAt = ? WHERE id = ? AND state IN ('started', 'reserved', 'charged')
+            updatedAt = ? WHERE id = ? AND \(CheckoutState.isRunning)
             """,
             [
                 .text(CheckoutState.decided(outcome).name), .blob(reply), orderNo.map(SQLValue.int) ?? .null,

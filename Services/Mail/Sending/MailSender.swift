@@ -13,6 +13,9 @@ package actor MailSender {
         package let connections: Int
         /// Concurrent mails to the mailboxes of one domain.
         package let perDomain: Int
+        /// While mails run, the queue is read only when this many more may begin. For a fast transport, a read for each
+        /// mail costs more than its sending.
+        package var roomMin = 1
         /// Maximum interval between checks of the queue. Mails are due by the wall clock, which may be set forward.
         package var pollInterval = Duration.seconds(10)
 
@@ -89,8 +92,9 @@ package actor MailSender {
     /// - Returns: true when mails were skipped because their domain reached its limit. The next query leaves these
     ///   domains out, so it may find other mails.
     private func startDue() async throws -> Bool {
-        guard room > 0, !isStopping else {
-            hasTried = true
+        guard room > 0, room >= settings.roomMin || underWay.isEmpty, !isStopping else {
+            // The end of a running mail wakes the sender.
+            hasTried = underWay.isEmpty
             return false
         }
         isStartingMails = true

@@ -9,42 +9,49 @@ package enum Notifications {
     private static let lifetime = Duration.seconds(3 * 86_400)
 
     /// Notifies the customer's devices of a new order.
-    package static func add(_ order: OrderMade, in transaction: StoreTransaction) throws {
+    /// - Returns: the number of devices.
+    @discardableResult
+    package static func add(_ order: OrderMade, in transaction: StoreTransaction) throws -> Int {
         try add(
             reason: "orderMade", orderId: order.orderID, userId: order.userID, madeAt: order.madeAt,
             text: OrderTexts.made(order.orderNumber), in: transaction)
     }
 
     /// Notifies the customer's devices of an order's new status. Statuses without a text are skipped.
-    package static func add(_ order: OrderChanged, in transaction: StoreTransaction) throws {
+    /// - Returns: the number of devices.
+    @discardableResult
+    package static func add(_ order: OrderChanged, in transaction: StoreTransaction) throws -> Int {
         if order.partlyRefunded {
             // A partial refund does not end the order, and can happen more than once.
             return try add(
                 reason: "orderRefunded:\(order.changedAt)", orderId: order.orderID, userId: order.userID,
                 madeAt: order.changedAt, text: OrderTexts.partlyRefunded(order.orderNumber), in: transaction)
         }
-        guard let text = OrderTexts.changed(order.orderNumber, status: order.status) else { return }
-        try add(
+        guard let text = OrderTexts.changed(order.orderNumber, status: order.status) else { return 0 }
+        return try add(
             reason: "orderChanged:\(order.status):\(order.changedAt)", orderId: order.orderID, userId: order.userID,
             madeAt: order.changedAt, text: text, in: transaction)
     }
 
     private static func add(
         reason: String, orderId: String, userId: String, madeAt: Int64, text: String, in transaction: StoreTransaction
-    ) throws {
+    ) throws -> Int {
         let isNew = try transaction.execute(
             """
-            INSERT INTO notifications(userId, reason, subject, madeAt, state) VALUES (?, ?, ?, ?, 'told')
+            INSERT INTO notifications(userId, reason, subject, madeAt, state, devices) VALUES (?, ?, ?, ?, 'told', ?)
             ON CONFLICT(reason, subject) DO NOTHING
             """,
-            [.text(userId), .text(reason), .text(orderId), .int(madeAt)])
-        guard isNew == 1, !userId.isEmpty else { return }
+            [.text(userId), .text(reason), .text(orderId), .int(madeAt), userId.isEmpty ? .null : .int(0)])
+        guard isNew == 1, !userId.isEmpty else { return 0 }
         let devices = try Deliveries.add(
             try PushPayload(["alert": .string(text), "orderId": .string(orderId)]), toUser: userId,
             expiresAt: transaction.now.advanced(by: lifetime), in: transaction)
-        try transaction.execute(
-            "UPDATE notifications SET devices = ? WHERE reason = ? AND subject = ?",
-            [.int(Int64(devices)), .text(reason), .text(orderId)])
+        if devices > 0 {
+            try transaction.execute(
+                "UPDATE notifications SET devices = ? WHERE reason = ? AND subject = ?",
+                [.int(Int64(devices)), .text(reason), .text(orderId)])
+        }
+        return devices
     }
 
     /// The notifications sent about an order, oldest first: `[{news, madeAt, devices}]`. `devices` is the number of

@@ -64,26 +64,47 @@ public enum DurableFile {
 
     /// Writes files of one folder and syncs the folder once for all of them. Each replaces an existing file of its
     /// name.
-    /// - Parameter files: their names, without `/`, and contents.
+    ///
+    /// The disk writes all drafts before the first is synced, and all are synced before the first gets its name: the
+    /// files then share the blocks of their inodes and of the folder.
+    /// - Parameter files: their names, without `/`, and contents. All are open at the same time.
     /// - Returns: the results in the same order. A file that fails does not prevent the others from being written.
     public static func write(
         _ files: [(name: String, bytes: [UInt8])], in folder: String
     ) -> [Result<Void, Failure>] {
-        let written = files.map { file in
+        let drafts = files.map { "\(folder)/.\($0.name).tmp" }
+        let opened = zip(drafts, files).map { draft, file in
+            Result { () throws(Failure) -> Int32 in
+                let descriptor = try filled(draft, with: file.bytes)
+                _ = beginWriteback?(descriptor, 0, 0, writebackBegins)
+                return descriptor
+            }
+        }
+        let synced = zip(drafts, opened).map { draft, file in
+            Result { () throws(Failure) in try synchronize(file.get(), of: draft) }
+        }
+        let placed = files.indices.map { index in
             Result { () throws(Failure) in
-                let draft = "\(folder)/.\(file.name).tmp"
-                try self.draft(file.bytes, as: draft)
                 do throws(Failure) {
-                    try rename(draft, to: "\(folder)/\(file.name)")
+                    try synced[index].get()
+                    try rename(drafts[index], to: "\(folder)/\(files[index].name)")
                 } catch {
-                    unlink(draft)
+                    unlink(drafts[index])
                     throw error
                 }
             }
         }
         let kept = Result { () throws(Failure) in try synchronize(folder: folder) }
-        return written.map { $0.flatMap { kept } }
+        return placed.map { $0.flatMap { kept } }
     }
+
+    /// `sync_file_range`, which Swift's module of the C library leaves out; nil in a C library without it.
+    private static let beginWriteback =
+        dlsym(nil, "sync_file_range").map {
+            unsafeBitCast($0, to: (@Sendable @convention(c) (Int32, Int64, Int64, UInt32) -> Int32).self)
+        }
+    /// `SYNC_FILE_RANGE_WRITE`: begins to write the dirty pages and does not wait.
+    private static let writebackBegins: UInt32 = 2
 
     /// Gives a complete, synced draft its final name.
     /// - Throws: `Failure`.
@@ -111,16 +132,31 @@ public enum DurableFile {
     }
 
     private static func fill(_ path: String, with bytes: [UInt8]) throws(Failure) {
+        try synchronize(filled(path, with: bytes), of: path)
+    }
+
+    /// Writes a file.
+    /// - Returns: its descriptor, for `synchronize`.
+    private static func filled(_ path: String, with bytes: [UInt8]) throws(Failure) -> Int32 {
         let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw Failure("open", path) }
-        defer { close(file) }
         var written = 0
         while written < bytes.count {
             let count = bytes[written...].withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
             if count < 0 && errno == EINTR { continue }
-            guard count > 0 else { throw Failure("write", path) }
+            guard count > 0 else {
+                let failure = Failure("write", path)
+                close(file)
+                throw failure
+            }
             written += count
         }
+        return file
+    }
+
+    /// Syncs a file and closes it.
+    private static func synchronize(_ file: Int32, of path: String) throws(Failure) {
+        defer { close(file) }
         guard fsync(file) == 0 else { throw Failure("fsync", path) }
     }
 }

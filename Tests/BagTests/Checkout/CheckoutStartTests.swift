@@ -198,6 +198,19 @@ import Testing
         #expect(plan.count == 1 && plan.allSatisfy { $0.contains("checkoutKeysOfRequests (requestedAt<?)") }, "\(plan)")
     }
 
+    /// SQLite uses an index only for the exact text of its condition.
+    @Test(.enabled(if: testsRunOnSQLite), arguments: ["orderId", "customerId"])
+    func runningCheckoutsAreFoundByAnIndex(column: String) async throws {
+        let bag = try await BagStore()
+        let plan = try await bag.store.read {
+            try $0.rows(
+                "EXPLAIN QUERY PLAN SELECT id FROM checkouts WHERE \(column) = ? AND \(CheckoutState.isRunning)",
+                [.text("")]
+            ).map { try $0.text("detail") }
+        }
+        #expect(plan.count == 1 && plan.allSatisfy { $0.contains("checkoutsRunning") }, "\(plan)")
+    }
+
     private static func age(_ key: String, in bag: BagStore) async throws {
         _ = try await bag.store.write {
             try $0.execute("UPDATE checkoutKeys SET requestedAt = 0 WHERE key = ?", [.text(key)])
