@@ -149,13 +149,16 @@ extension ServiceRoutes {
             if !prepares {
                 let isPlain = message.changes.allSatisfy { rules[$0.className] == nil }
                 let isCreate = isPlain && proposals.allSatisfy(\.isRepeatableCreate)
-                let only = isCreate && proposals.count == 1 ? proposals.first : nil
+                let only = isPlain && proposals.count == 1 ? try? proposals[0].get() : nil
                 return .plainWrite(
                     // Unkeyed, a repetition of an audited create would find the object and be logged again.
                     keyed: !isCreate || audit != nil,
                     atOnce: { transaction in
-                        guard audit == nil, case .success(let change)? = only else { return false }
-                        return transaction.changesAtOnce(change.className, change.object)
+                        guard audit == nil, let only,
+                            // PostgreSQL cannot store the reply to a refused update without a savepoint.
+                            isCreate || only.verb == .update && transaction.dialect == .sqlite
+                        else { return false }
+                        return transaction.changesAtOnce(only.className, only.object)
                     },
                     { try Self.apply(proposals, atomic: message.atomic, rules: rules, audit: audit, in: $0) })
             }
