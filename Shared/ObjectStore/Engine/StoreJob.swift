@@ -84,7 +84,8 @@ extension WriterThread {
 
         /// - Parameter isCarefully: a failure of this job must not harm another job.
         func perform(in transaction: StoreTransaction, isCarefully: Bool) throws {
-            if job.changesAtOnce(in: transaction) {
+            transaction.runsAtOnce = job.changesAtOnce(in: transaction)
+            if transaction.runsAtOnce {
                 try isCarefully
                     ? transaction.atOnce { try run(in: transaction) }
                     : transaction.outright { try run(in: transaction) }
