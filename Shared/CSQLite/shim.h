@@ -10,6 +10,9 @@ static inline int satchel_allocate_pages_when_used(void) {
     return sqlite3_config(SQLITE_CONFIG_PAGECACHE, (void *)0, 0, 0);
 }
 
+// By default each allocation takes one lock of all threads, to count memory for functions that no code calls.
+static inline int satchel_count_no_memory(void) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
+
 // "text" is a name and never a text, so that a name with a slip in it is an error (https://www.sqlite.org/quirks.html).
 static inline void satchel_take_quotes_for_names(sqlite3 *connection) {
     sqlite3_db_config(connection, SQLITE_DBCONFIG_DQS_DDL, 0, (void *)0);
