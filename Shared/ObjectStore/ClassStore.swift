@@ -342,13 +342,13 @@ public final class ClassStore: Sendable {
     ) {
         let job = ClosureJob(
             body, completion: completion, changesAtOnce: changesAtOnce, seldomFails: seldomFails)
-        submit(job, for: share, of: context)
+        submit([SubmittedJob(job, for: share, of: context)])
     }
 
-    /// As above, for a job that is one object.
-    package func submit(_ job: any StoreJob, for share: WorkShare?, of context: ServiceContext?) {
-        let job = WriterThread.Job(job, for: share, of: context)
-        if let inline { inline.submit(job) } else { writer.submit(job) }
+    /// As above, for several jobs in their order. The writer's thread wakes up once for all of them.
+    package func submit(_ submitted: [SubmittedJob]) {
+        let jobs = submitted.map { WriterThread.Job($0) }
+        if let inline { jobs.forEach(inline.submit) } else { writer.submit(jobs) }
     }
 
     /// Claims rows that represent pending work, where every process writes. The rows come in no particular order.

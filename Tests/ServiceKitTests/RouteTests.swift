@@ -33,8 +33,8 @@ import Testing
     private static let plan = ServicePlan(
         name: "shop",
         classes: [
-            ClassDefinition("Note"), ClassDefinition("Known", fields: ["text": .string]), ClassDefinition("Marked"),
-            ClassDefinition("Counted"), ClassDefinition("Category"),
+            ClassDefinition("Note"), ClassDefinition("Known", fields: ["text": .string, "rank": .number]),
+            ClassDefinition("Marked"), ClassDefinition("Counted"), ClassDefinition("Category"),
         ],
         migrations: [Migration(1, "tables", ["CREATE TABLE marks(user TEXT)"])]
     ) { _ in ["Marked": Marking(), "Counted": Counting()] }
@@ -242,6 +242,39 @@ import Testing
             let wrong = try await save(bench, "Known", #"{"text":1}"#, proposedId: "knownKnow2", key: "l")
             #expect(wrong.outcome.failure.code == 111)
             #expect(try await host.number("SELECT count(*) FROM keyedReplies") == 0)
+        }
+    }
+
+    /// With a savepoint, and in SQLite without one: that of a class with known fields. A refusal is stored too.
+    @Test(arguments: ["Note", "Known"]) func anUpdateIsMadeOnce(className: String) async throws {
+        try await withShop { bench, host, _ in
+            _ = try await save(bench, className, #"{"rank":1}"#, proposedId: "rankRankRa", key: "c")
+            func update(_ id: String, _ changes: String, key: String) async throws -> (WriteOutcome?, [UInt8]?) {
+                let change = Change.with {
+                    $0.verb = .update
+                    $0.className = className
+                    $0.objectID = id
+                }
+                let reply = try await bench.ask(
+                    "shop.write.v1", WriteRequest.with { $0.changes = [change] }, key: key,
+                    documents: [Array(changes.utf8)])
+                return (try WriteReply(serializedBytes: reply.body).outcomes.first, reply.documents.first)
+            }
+            let increment = #"{"rank":{"__op":"Increment","amount":1}}"#
+            let first = try await update("rankRankRa", increment, key: "k")
+            let again = try await update("rankRankRa", increment, key: "k")
+            #expect(first.0?.hasFailure == false)
+            #expect(again.0 == first.0)
+            #expect(again.1 == first.1)
+            #expect(try await update("rankRankRa", #"{"rank":"x"}"#, key: "l").0?.failure.code == 111)
+            #expect(try await update("missing", increment, key: "m").0?.failure.code == 101)
+            #expect(try await host.number("SELECT count(*) FROM keyedReplies") == 3)
+            let wanted = GetRequest.with {
+                $0.className = className
+                $0.objectID = "rankRankRa"
+            }
+            let found = try await bench.ask("shop.get.v1", wanted)
+            #expect(try JSON(parsing: try #require(found.documents.first))["rank"] == 2)
         }
     }
 

@@ -140,6 +140,7 @@ final class SimulatedProcess: MemoryStage, @unchecked Sendable {
                 guard isAlive, pending.removeValue(forKey: number) != nil else { return }
                 world.reply(result, to: request, call, from: self)
             })
+        handler?.batchEnded()
     }
 
     // MARK: MemoryStage

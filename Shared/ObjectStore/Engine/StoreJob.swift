@@ -17,6 +17,22 @@ package protocol StoreJob: AnyObject {
     func finish(_ failure: (any Error)?)
 }
 
+/// A job and the request that it is for.
+package struct SubmittedJob {
+    fileprivate let job: any StoreJob
+    fileprivate let share: WorkShare?
+    fileprivate let context: ServiceContext?
+
+    /// - Parameters:
+    ///   - share: the share of the request; nil for the process's own work.
+    ///   - context: names the request.
+    package init(_ job: any StoreJob, for share: WorkShare?, of context: ServiceContext?) {
+        self.job = job
+        self.share = share
+        self.context = context
+    }
+}
+
 /// A job made of closures.
 final class ClosureJob<Value: Sendable>: StoreJob {
     private let body: @Sendable (StoreTransaction) throws -> Value
@@ -57,10 +73,10 @@ extension WriterThread {
         /// Microseconds that the earlier runs were charged.
         private var charged: Int64 = 0
 
-        init(_ job: any StoreJob, for share: WorkShare?, of context: ServiceContext?) {
-            self.job = job
-            self.share = share
-            self.context = context
+        init(_ submitted: SubmittedJob) {
+            job = submitted.job
+            share = submitted.share
+            context = submitted.context
             client = share?.client ?? .shop
             weight = share?.weight ?? 1
             span = RunningSpan("store transaction", .internal, of: context?.requestTrace?.context)
@@ -68,7 +84,8 @@ extension WriterThread {
 
         /// - Parameter isCarefully: a failure of this job must not harm another job.
         func perform(in transaction: StoreTransaction, isCarefully: Bool) throws {
-            if job.changesAtOnce(in: transaction) {
+            transaction.runsAtOnce = job.changesAtOnce(in: transaction)
+            if transaction.runsAtOnce {
                 try isCarefully
                     ? transaction.atOnce { try run(in: transaction) }
                     : transaction.outright { try run(in: transaction) }

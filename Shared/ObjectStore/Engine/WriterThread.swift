@@ -119,18 +119,26 @@ final class WriterThread: @unchecked Sendable {
         }
     }
 
-    /// Submits a job. A job that cannot be accepted is completed at once on the calling thread, with
+    /// Submits jobs. A job that cannot be accepted is completed at once on the calling thread, with
     /// `.serviceUnavailable` (2). A client's job gets `.requestLimitExceeded` (155) instead when too many wait.
-    func submit(_ job: Job) {
-        let refusal: ParseError? = condition.withLock {
+    func submit(_ submitted: [Job]) {
+        var refused: [(job: Job, refusal: ParseError)] = []
+        condition.withLock {
             guard state == .writing, !isStopping else {
-                return ParseError(.serviceUnavailable, "This replica does not write. Try again.")
+                let refusal = ParseError(.serviceUnavailable, "This replica does not write. Try again.")
+                refused = submitted.map { ($0, refusal) }
+                return
             }
-            do throws(WriteRefusal) { try jobs.enter(job) } catch { return Self.refusal(error, of: job) }
+            for job in submitted {
+                do throws(WriteRefusal) {
+                    try jobs.enter(job)
+                } catch {
+                    refused.append((job, Self.refusal(error, of: job)))
+                }
+            }
             condition.signal()
-            return nil
         }
-        if let refusal { job.finish(refusal) }
+        for (job, refusal) in refused { job.finish(refusal) }
     }
 
     /// A client's refusal must not look like a failure of the service. The shop's own jobs are retried after such a

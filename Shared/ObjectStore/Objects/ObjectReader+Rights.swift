@@ -43,10 +43,7 @@ extension ObjectReader {
     ) throws -> (ClassInfo, row: Int64, text: [UInt8]) {
         guard let info = schema.classes[className] else { throw ParseError.objectNotFound }
         let decision = try info.permissions.decide(action, caller, className: className)
-        var sql = "SELECT o.id, o.doc FROM o\(info.id) o WHERE o.objectId=?5"
-        if let writable = CallerKind(caller).condition(.write, of: info) { sql += " AND \(writable)" }
-        if case .whereUserIs(let fields) = decision { sql += " AND \(try CompiledQuery.userIs(in: fields, info))" }
-        let statement = try connection.statement(sql)
+        let statement = try statementForWriting(info, decision, CallerKind(caller))
         defer { statement.reset() }
         try caller.bind(to: statement)
         try statement.bind(objectId, at: 5)

@@ -44,11 +44,12 @@ public class ObjectReader {
     /// A reused buffer for pages with a small size limit; at most 4 MiB.
     var pageDraft: [UInt8] = []
 
-    /// Statements that read one object, by class and kind of caller.
+    /// Statements that read one object, by class, kind of caller and the right that they require.
     private var singles: [SingleKey: any StoreStatement] = [:]
     private struct SingleKey: Hashable {
         let classId: Int64
         let kind: CallerKind
+        let right: CallerKind.Right
         let readsGeneration: Bool
         let isList: Bool
     }
@@ -176,7 +177,8 @@ public class ObjectReader {
         _ info: ClassInfo, _ decision: ClassPermissions.Decision, _ kind: CallerKind, readsGeneration: Bool,
         isList: Bool = false
     ) throws -> any StoreStatement {
-        let key = SingleKey(classId: info.id, kind: kind, readsGeneration: readsGeneration, isList: isList)
+        let key = SingleKey(
+            classId: info.id, kind: kind, right: .read, readsGeneration: readsGeneration, isList: isList)
         if decision == .allowed, let statement = singles[key] { return statement }
         var condition = "o.objectId" + (isList ? info.dialect.isIn("?5", as: .text) : "=?5")
         if let readable = kind.condition(.read, of: info) { condition += " AND \(readable)" }
@@ -188,6 +190,21 @@ public class ObjectReader {
             readsGeneration
             ? "SELECT o.doc, o.publicRead, s.generation\(id) FROM storeState s LEFT JOIN o\(info.id) o ON \(condition)"
             : "SELECT o.doc, o.publicRead\(id) FROM o\(info.id) o WHERE \(condition)"
+        let statement = try connection.statement(sql)
+        if decision == .allowed { singles[key] = statement }
+        return statement
+    }
+
+    /// The statement for the number and text of one object (parameter 5) that the caller may change. The caller is not
+    /// bound yet.
+    func statementForWriting(
+        _ info: ClassInfo, _ decision: ClassPermissions.Decision, _ kind: CallerKind
+    ) throws -> any StoreStatement {
+        let key = SingleKey(classId: info.id, kind: kind, right: .write, readsGeneration: false, isList: false)
+        if decision == .allowed, let statement = singles[key] { return statement }
+        var sql = "SELECT o.id, o.doc FROM o\(info.id) o WHERE o.objectId=?5"
+        if let writable = kind.condition(.write, of: info) { sql += " AND \(writable)" }
+        if case .whereUserIs(let fields) = decision { sql += " AND \(try CompiledQuery.userIs(in: fields, info))" }
         let statement = try connection.statement(sql)
         if decision == .allowed { singles[key] = statement }
         return statement

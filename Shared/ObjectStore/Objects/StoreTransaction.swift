@@ -140,6 +140,9 @@ public final class StoreTransaction: ObjectReader {
         }
     }
 
+    /// Whether the running job throws only before its first change (`StoreJob.changesAtOnce`).
+    package internal(set) var runsAtOnce = false
+
     /// Whether the running job is `outright` in PostgreSQL.
     private(set) var isOutright = false
     /// Whether any job of the group was.

@@ -149,14 +149,10 @@ extension ServiceRoutes {
             if !prepares {
                 let isPlain = message.changes.allSatisfy { rules[$0.className] == nil }
                 let isCreate = isPlain && proposals.allSatisfy(\.isRepeatableCreate)
-                let only = isCreate && proposals.count == 1 ? proposals.first : nil
                 return .plainWrite(
                     // Unkeyed, a repetition of an audited create would find the object and be logged again.
                     keyed: !isCreate || audit != nil,
-                    atOnce: { transaction in
-                        guard audit == nil, case .success(let change)? = only else { return false }
-                        return transaction.changesAtOnce(change.className, change.object)
-                    },
+                    atOnce: Self.changesAtOnce(isPlain && audit == nil ? proposals : [], isCreate: isCreate),
                     { try Self.apply(proposals, atomic: message.atomic, rules: rules, audit: audit, in: $0) })
             }
             return .task { request in
@@ -173,6 +169,21 @@ extension ServiceRoutes {
                 }
             }
         }
+    }
+}
+
+extension ServiceRoutes {
+    /// Whether the changes are one change that needs no savepoint.
+    /// - Parameter proposals: empty for changes with more effects than on their objects.
+    private static func changesAtOnce(
+        _ proposals: [Result<ProposedChange, ParseError>], isCreate: Bool
+    ) -> @Sendable (StoreTransaction) -> Bool {
+        guard proposals.count == 1, case .success(let change) = proposals[0], isCreate || change.verb == .update else {
+            return { _ in false }
+        }
+        let (className, object) = (change.className, change.object)
+        // PostgreSQL cannot store the reply to a refused update without a savepoint.
+        return { (isCreate || $0.dialect == .sqlite) && $0.changesAtOnce(className, object) }
     }
 }
 

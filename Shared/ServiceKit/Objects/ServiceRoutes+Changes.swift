@@ -147,7 +147,8 @@ extension StoreTransaction {
     /// Runs a change so that a failure leaves no trace of it.
     /// - Parameter plain: the change, if no rules apply to it.
     fileprivate func alone<T>(_ plain: ProposedChange?, _ body: () throws -> T) throws -> T {
-        guard let plain, plain.verb != .delete, changesAtOnce(plain.className, plain.object) else {
+        // A job that runs at once has only this change.
+        guard let plain, runsAtOnce || plain.verb != .delete && changesAtOnce(plain.className, plain.object) else {
             return try nested(body)
         }
         return try atOnce(body)

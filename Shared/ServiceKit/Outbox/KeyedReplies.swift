@@ -15,26 +15,42 @@ public enum KeyedReplies {
     private static let keptForDeliveries = Duration.seconds(30 * 86_400)
     /// A client may repeat a write with an `Idempotency-Key` for a day, which begins before the write runs.
     private static let keptForClients = Duration.seconds(25 * 3600)
-    private static let clientTable = "clientReplies"
     private static let pruneRowsMax = 1000
+
+    /// A table of replies with its statements, which most writes need.
+    private struct Table {
+        let name: String
+        let find: String
+        let add: String
+
+        init(_ name: String) {
+            self.name = name
+            find = "SELECT reply FROM \(name) WHERE key = ?"
+            add = "INSERT INTO \(name)(key, keptSince, reply) VALUES (?, ?, ?)"
+        }
+
+        static let ofRequests = Table("keyedReplies")
+        static let ofDeliveries = Table("deliveredReplies")
+        static let ofClients = Table("clientReplies")
+    }
 
     /// Prefix of the keys of outbox rows. Their replies are kept longer than replies to other requests.
     static let outboxPrefix = "outbox:"
 
     /// Where the reply to a request is stored.
     private struct Place {
-        let table: String
+        let table: Table
         let key: String
         let seal: ReplySeal?
 
         init(_ key: String, _ seal: ReplySeal?) {
             guard key.hasPrefix(BusRequest.clientKeyPrefix) else {
-                table = key.hasPrefix(KeyedReplies.outboxPrefix) ? "deliveredReplies" : "keyedReplies"
+                table = key.hasPrefix(KeyedReplies.outboxPrefix) ? .ofDeliveries : .ofRequests
                 (self.key, self.seal) = (key, seal)
                 return
             }
             // These hold customers' data and outlive the accounts. Only a repetition brings the key that opens them.
-            table = KeyedReplies.clientTable
+            table = .ofClients
             self.key = SHA256.hash(data: Array("name \(key)".utf8)).hex
             self.seal = ReplySeal(secret: SHA256.hash(data: Array("reply \(key)".utf8)))
         }
@@ -49,9 +65,7 @@ public enum KeyedReplies {
         let key = request.envelope.idempotencyKey
         guard !key.isEmpty else { return try work(transaction) }
         let place = Place(key, seal)
-        if let kept = try transaction.rows("SELECT reply FROM \(place.table) WHERE key = ?", [.text(place.key)]).first?
-            .blob("reply")
-        {
+        if let kept = try transaction.rows(place.table.find, [.text(place.key)]).first?.blob("reply") {
             // A reply that cannot be opened was stored unencrypted by an earlier release.
             return try decode(place.seal?.open(kept, place.key) ?? kept)
         }
@@ -60,33 +74,31 @@ public enum KeyedReplies {
         // A client decides how many of these are stored for a day.
         if request.hasClientKey { try transaction.quotas.take(stored.count, of: .objectBytes, by: request.caller) }
         _ = try transaction.execute(
-            "INSERT INTO \(place.table)(key, keptSince, reply) VALUES (?, ?, ?)",
-            [.text(place.key), .int(transaction.now.milliseconds), .blob(stored)])
+            place.table.add, [.text(place.key), .int(transaction.now.milliseconds), .blob(stored)])
         return reply
     }
 
     /// Whether a request with the key was answered.
     static func isStored(_ key: String, in transaction: StoreTransaction) throws -> Bool {
         let place = Place(key, nil)
-        return try !transaction.rows("SELECT 1 FROM \(place.table) WHERE key = ?", [.text(place.key)]).isEmpty
+        return try !transaction.rows(place.table.find, [.text(place.key)]).isEmpty
     }
 
     /// Lets the next request with the key run again.
     static func remove(_ key: String, in transaction: StoreTransaction) throws {
         let place = Place(key, nil)
-        try transaction.execute("DELETE FROM \(place.table) WHERE key = ?", [.text(place.key)])
+        try transaction.execute("DELETE FROM \(place.table.name) WHERE key = ?", [.text(place.key)])
     }
 
     /// Removes replies whose keys can no longer be repeated; true when there may be more of them.
     package static func prune(_ transaction: StoreTransaction) throws -> Bool {
         var areLeft = false
-        let tables = [
-            ("keyedReplies", keptForRequests), ("deliveredReplies", keptForDeliveries),
-            (clientTable, keptForClients),
+        let tables: [(Table, Duration)] = [
+            (.ofRequests, keptForRequests), (.ofDeliveries, keptForDeliveries), (.ofClients, keptForClients),
         ]
         for (table, kept) in tables {
             let oldest = transaction.now.milliseconds - kept.milliseconds
-            if try transaction.removeExpired(from: table, before: oldest, rowsMax: pruneRowsMax) { areLeft = true }
+            if try transaction.removeExpired(from: table.name, before: oldest, rowsMax: pruneRowsMax) { areLeft = true }
         }
         return areLeft
     }

@@ -22,6 +22,8 @@ package final class RouteHandler: LaneHandler {
     private var sent: [Sent] = []
     /// Nanoseconds that preparing them took.
     private var sendingTime: UInt64 = 0
+    /// Writes of this batch that the writer's thread has not got yet.
+    private var writes: [SubmittedJob] = []
     /// Whether the database failed or was late in this batch. The rest of the batch does not wait for it on the lane,
     /// which must not be silent for long.
     private var isServerSlow = false
@@ -58,6 +60,10 @@ package final class RouteHandler: LaneHandler {
     package func handle(_ request: ServiceRequest) { handle(request.traced(), by: routes[request.kind]) }
 
     private func handle(_ request: ServiceRequest, by route: ServiceRoutes.Route?) {
+        switch route {
+        case .write, .plainWrite, .choice, .parts: break
+        default: submitWrites()  // A read may take a while.
+        }
         switch route {
         case .read(let body):
             read(request, body)
@@ -159,6 +165,7 @@ package final class RouteHandler: LaneHandler {
     }
 
     package func batchEnded() {
+        submitWrites()
         takeSent()
         isServerSlow = false
     }
@@ -221,10 +228,18 @@ package final class RouteHandler: LaneHandler {
                 request, keyed: keyed, atOnce: atOnce, try work(request), seal: seal, load: load, batch: batch,
                 logger: logger)
             load.began()
-            store.submit(write, for: request.share, of: request.trace.serviceContext)
+            writes.append(SubmittedJob(write, for: request.share, of: request.trace.serviceContext))
         } catch {
             request.reply(.failure(Self.failure(error, request, logger)))
         }
+    }
+
+    /// Passes the writes on together: if the writer's thread woke up for the first one, it would commit that one alone.
+    private func submitWrites() {
+        guard !writes.isEmpty else { return }
+        let jobs = writes
+        writes = []
+        store.submit(jobs)
     }
 
     // MARK: Tasks

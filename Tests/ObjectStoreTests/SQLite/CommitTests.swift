@@ -85,6 +85,24 @@ import Testing
         #expect(try await test.names("T", [:]) == ["first", "second", "taken", "third"])
     }
 
+    @Test(.sqliteOnly("In PostgreSQL each update has a savepoint."))
+    func aRefusedUpdateLeavesTheOthersOfItsGroup() async throws {
+        let test = try await TestStore([ClassDefinition("T", fields: ["name": .string], uniqueIndexes: [["name"]])])
+        try await test.create("T", ["name": "taken"])
+        let (one, two) = (try await test.create("T", ["name": "one"]), try await test.create("T", ["name": "two"]))
+        func renaming(_ id: String, to name: String) -> Job {
+            { _ = try $0.update("T", id, ["name": .string(name)], caller: .master) }
+        }
+        let failures = try await commit(
+            test,
+            [
+                (renaming(one, to: "first"), true), (renaming(two, to: "taken"), true),
+                (renaming("missing", to: "third"), true), (Self.creating("second"), true),
+            ])
+        #expect(failures == 2)
+        #expect(try await test.names("T", [:]) == ["first", "second", "taken", "two"])
+    }
+
     /// PostgreSQL rejects a single row, before the commit.
     @Test func aRowThatTheEngineRefusesLeavesTheOthersOfItsGroup() async throws {
         let test = try await TestStore([ClassDefinition("T", fields: ["name": .string], indexes: [["name"]])])
