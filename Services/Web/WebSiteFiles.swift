@@ -10,9 +10,9 @@ import ProcessKit
 /// and a start page at `/`.
 ///
 /// They are the same for every user, and load their data through the protocol with the session of the signed-in user.
-/// All files are read and compressed once at startup. They are under `/<page>/assets/<digest of all files>/`, so that a
-/// page and its files always belong to one release and browsers can cache them for ever. Elements for pages of other
-/// sites are under `/components/v1/` as well.
+/// All files are read and compressed once at startup, and kept compressed. They are under
+/// `/<page>/assets/<digest of all files>/`, so that a page and its files always belong to one release and browsers can
+/// cache them for ever. Elements for pages of other sites are under `/components/v1/` as well.
 package struct WebSiteFiles: Sendable {
     /// A page's template, filled in for each request of the gateway; it is never served itself.
     private struct Page: Sendable {
@@ -23,6 +23,7 @@ package struct WebSiteFiles: Sendable {
     }
 
     private let pages: [Page]
+    /// Without the content of compressed ones.
     private let files: [WebFile]
     /// The last part of `/<page>/assets/<digest>`.
     private let digest: String
@@ -74,7 +75,7 @@ package struct WebSiteFiles: Sendable {
         self.digest = digest
         let own = contents.compactMap { entry -> WebFile? in
             guard let type = Self.types[Self.suffix(of: entry.path)] else { return nil }
-            return Self.file(
+            return Self.kept(
                 (Self.folders + [Self.shopFolder]).map { "\(Self.assets($0, digest))/\(entry.path)" }, entry.bytes,
                 entry.path == Self.worker
                     ? SiteHeaders.worker(contentType: type) : SiteHeaders.file(contentType: type))
@@ -83,7 +84,7 @@ package struct WebSiteFiles: Sendable {
             guard entry.path.hasPrefix(Self.elements.folder), let type = Self.types[Self.suffix(of: entry.path)]
             else { return nil }
             let path = "\(Self.elements.path)\(entry.path.dropFirst(Self.elements.folder.count))"
-            return Self.file([path], entry.bytes, SiteHeaders.element(contentType: type))
+            return Self.kept([path], entry.bytes, SiteHeaders.element(contentType: type))
         }
         files = own + elements
         func page(_ path: String, _ file: String, of folder: String) throws -> Page {
@@ -106,7 +107,8 @@ package struct WebSiteFiles: Sendable {
     var shopAssets: String { Self.assets(Self.shopFolder, digest) + "/\(Self.shopFolder)" }
 
     /// All files, with the pages filled in for a gateway.
-    package func reply(to request: WebSiteRequest) -> WebSiteReply {
+    /// - Throws: `Inflater.Problem` without memory.
+    package func reply(to request: WebSiteRequest) throws -> WebSiteReply {
         let values = values.merging([
             "mount": request.mount, "applicationId": request.applicationID, "clientKey": request.clientKey,
             "url": request.url, "live": request.offersLiveQueries ? "true" : "",
@@ -114,16 +116,16 @@ package struct WebSiteFiles: Sendable {
         ]) { own, _ in own }
         // Pictures are at the public URL, which may differ from the page's.
         let pictures = [WebOrigin.of(request.url)].compactMap(\.self)
-        return WebSiteReply.with { reply in
+        return try WebSiteReply.with { reply in
             reply.files =
-                pages.map { page in
+                try pages.map { page in
                     let own = ["assets": Self.assets(page.folder, digest), "languages": languages[page.folder] ?? ""]
                     let values = values.merging(own) { own, _ in own }
                     let others = page.path == Self.mapped ? [tiles.origin].compactMap(\.self) : []
                     return Self.file(
                         [page.path], Array(page.template.render(values).utf8),
                         SiteHeaders.page(pictures: pictures + others))
-                } + files
+                } + files.map(Self.whole)
         }
     }
 
@@ -141,6 +143,21 @@ package struct WebSiteFiles: Sendable {
                 $0.gzipped = Data(small)
             }
         }
+    }
+
+    /// A file without what can be had from its compressed form.
+    private static func kept(_ paths: [String], _ bytes: [UInt8], _ headers: [WebHeader]) -> WebFile {
+        var file = Self.file(paths, bytes, headers)
+        if !file.gzipped.isEmpty, bytes.count <= Inflater.limit(for: file.gzipped.count) { file.content = Data() }
+        return file
+    }
+
+    /// A file with its content.
+    private static func whole(_ file: WebFile) throws -> WebFile {
+        guard file.content.isEmpty, !file.gzipped.isEmpty else { return file }
+        var file = file
+        file.content = Data(try Inflater.unpack(Array(file.gzipped), .gzip, bytesMax: .max))
+        return file
     }
 
     // MARK: - Reading

@@ -32,14 +32,14 @@ import WebService
             tiles: MapTiles(Settings(["SATCHEL_DASHBOARD_TILES": tiles])), texts: texts)
     }
 
-    private static func reply(_ site: WebSiteFiles) -> [String: WebFile] {
+    private static func reply(_ site: WebSiteFiles) throws -> [String: WebFile] {
         let request = WebSiteRequest.with {
             $0.url = "https://shop.example:8443/parse"
             $0.mount = "/parse"
             $0.keyKinds = ["rest", "javascript"]
             $0.offersLiveQueries = true
         }
-        return site.reply(to: request).files.reduce(into: [:]) { files, file in
+        return try site.reply(to: request).files.reduce(into: [:]) { files, file in
             for path in file.paths { files[path] = file }
         }
     }
@@ -156,7 +156,9 @@ import WebService
 
     /// Browsers keep a file by its path for ever.
     @Test func anotherContentHasOtherPaths() throws {
-        func paths(_ site: WebSiteFiles) -> Set<String> { Set(Self.reply(site).keys.filter { $0.contains("assets") }) }
+        func paths(_ site: WebSiteFiles) throws -> Set<String> {
+            Set(try Self.reply(site).keys.filter { $0.contains("assets") })
+        }
         let first = try paths(Self.site())
         #expect(try paths(Self.site()) == first)
         #expect(try paths(Self.site(["shared/short.js": "2"])).isDisjoint(with: first))

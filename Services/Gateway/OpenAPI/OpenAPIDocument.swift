@@ -1,3 +1,4 @@
+import Compression
 import Foundation
 import ParseProtocol
 import ProcessKit
@@ -11,8 +12,8 @@ import ProcessKit
 /// - `examples.json`: by function, a request, its result, and the meaning of its parameters.
 ///   `docs/reference/functions.md` is generated from the last two files.
 struct OpenAPIDocument: Sendable {
-    /// The document's bytes.
-    let text: [UInt8]
+    /// In gzip: the document has half a MB and is hardly ever fetched.
+    private let compressed: [UInt8]
     /// Satchel's functions for the operators' list: `name`, `service`, whether it `writes`, `summary`, `caller`,
     /// `parameters`, `required` and an example of a `request`.
     let functions: [JSON]
@@ -62,7 +63,15 @@ struct OpenAPIDocument: Sendable {
             "paths": .object(paths),
             "components": components,
         ]
-        text = document.serialized
+        guard let compressed = Gzip.compressed(document.serialized) else {
+            throw StartupProblem("There is no memory for the OpenAPI document.")
+        }
+        self.compressed = compressed
+    }
+
+    /// The document's bytes.
+    var text: [UInt8] {
+        get throws { try Inflater.unpack(compressed, .gzip, bytesMax: .max) }
     }
 
     private static func function(_ name: String, _ declared: JSON?, _ example: JSON?) -> JSON {

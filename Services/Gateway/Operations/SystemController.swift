@@ -16,8 +16,8 @@ struct SystemController: Sendable {
     private let manager = ProcessManager()
 
     /// The OpenAPI document of this gateway.
-    func openAPI() -> ParseResponse {
-        var response = ParseResponse(body: document.text)
+    func openAPI() throws -> ParseResponse {
+        var response = ParseResponse(body: try document.text)
         // Marks the body as final, so that its examples of files get no URLs.
         response.headers[.contentType] = "application/json; charset=utf-8"
         return response

@@ -61,8 +61,8 @@ package final class ResponseTimes: Sendable {
     }
 
     private final class Shard: Sendable {
-        let rows: Mutex<[Row]>
-        init(_ count: Int) { rows = Mutex([Row](repeating: Row(), count: count)) }
+        /// Empty before the first response: most shards belong to no thread, and a row takes 32 bytes without responses.
+        let rows = Mutex<[Row]>([])
     }
 
     /// Upper ends of the buckets in microseconds, four for each doubling from 50 µs to 30 s: percentiles are exact to a
@@ -80,10 +80,11 @@ package final class ResponseTimes: Sendable {
     fileprivate static let allDue = [ContinuousClock.Instant](
         repeating: .now.advanced(by: .seconds(-3600)), count: exported.count + 1)
 
-    private let shards: [Shard]
+    private let shards = (0..<8).map { _ in Shard() }
+    private let count: Int
 
     /// - Parameter rows: the number of kinds.
-    package init(rows: Int) { shards = (0..<8).map { _ in Shard(rows) } }
+    package init(rows: Int) { count = rows }
 
     /// - Parameter trace: the id of the request; nil for a response that is never an exemplar.
     package func record(
@@ -94,6 +95,7 @@ package final class ResponseTimes: Sendable {
 
     package func record(_ row: Int, microseconds: Double, trace: String? = nil, now: ContinuousClock.Instant = .now) {
         shards[Self.shardOfThisThread].rows.withLock { rows in
+            if rows.isEmpty { rows = [Row](repeating: Row(), count: count) }
             guard rows.indices.contains(row) else { return }
             rows[row].record(microseconds, trace, now: now)
         }
@@ -109,11 +111,10 @@ package final class ResponseTimes: Sendable {
 
     /// The counts of all threads.
     package var rows: [Row] {
-        var sums: [Row] = []
+        var sums = [Row](repeating: Row(), count: count)
         for shard in shards {
             // Added under the lock: a copy would make the next recording copy the counts.
             shard.rows.withLock { rows in
-                if sums.isEmpty { sums = [Row](repeating: Row(), count: rows.count) }
                 for index in rows.indices { sums[index].add(rows[index]) }
             }
         }

@@ -29,7 +29,7 @@ extension Route {
             $0.controllers.system.health($0.request)
         },
         Route(.get, "/openapi.json", .system, "getOpenAPI", "This document.", access: .anyone) {
-            $0.controllers.system.openAPI()
+            try $0.controllers.system.openAPI()
         },
         Route(.get, "/serverInfo", .system, "getServerInfo", "Version and features.", access: .desk(.developers)) {
             await $0.controllers.system.serverInfo()
