@@ -19,6 +19,10 @@ class Load:
     p50: float
     p99: float
 
+    @property
+    def tail(self):
+        return self.p99 / self.p50
+
 
 def write_requests(path, requests):
     """Writes what `wrk` sends, in turn: tuples of method, path and body; the path begins with the mount."""
