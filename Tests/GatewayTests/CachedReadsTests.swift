@@ -112,4 +112,21 @@ import Testing
         }
         #expect(misses < 600, "\(misses) of 20,000")
     }
+
+    /// Every popular entry is outdated at some time. Its replacement needs no second request to stay.
+    @Test func theReplacementOfAPopularAnswerStays() {
+        var reads = Reads(bytesMax: 200_000, entryBytesMax: 10_000)
+        let popular = (0..<50).map { "popular \($0)" }
+        for name in popular {
+            Self.keep(&reads, name, bytes: 1000)
+            for _ in 0..<3 { #expect(Self.find(&reads, name) != nil) }
+        }
+        for number in 0..<500 { Self.keep(&reads, "\(number)", bytes: 1000) }
+        for name in popular {
+            #expect(Self.find(&reads, name, version: 2) == nil)
+            reads.keep(name, for: Self.key(name), bytes: 1000, stamp: 2, isForEverybody: true, now: 0)
+        }
+        for number in 500..<1000 { Self.keep(&reads, "\(number)", bytes: 1000) }
+        for name in popular { #expect(Self.find(&reads, name, version: 2) == name) }
+    }
 }

@@ -6,7 +6,7 @@ import os
 import random
 
 from measuring import limits, load
-from measuring.figures import Target, Workload
+from measuring.figures import Target, Workload, percent
 from measuring.suite import find_path
 from measuring.turns import Cost, say
 
@@ -45,6 +45,7 @@ def cached(turns):
         drawn = f"cache on, Zipf over {PRODUCTS:,}"
         yield from beside_bare(turns, suite, bare, "object-cached", f"object by id, {drawn}", objects, 0.75)
         yield next(beside_bare(turns, suite, bare, "page-cached", f"page of 20 by brand and name, {drawn}", pages, 0.7))
+        yield hot_tail(turns, suite, objects[0])
 
 
 def own_account(turns):
@@ -140,14 +141,42 @@ def beside_bare(turns, suite, bare, name, title, paths, share):
         bare_loads.append(load.wrk(bare, theirs, turns.seconds))
         return bare_loads[-1].rate
 
+    before = looks(suite)
     loads = turns.measure(workload, suite, lambda: load.wrk(suite.port, ours, turns.seconds), bare_rate)
+    hits, misses = (now - then for now, then in zip(looks(suite), before))
     yield workload
     yield Workload(
         f"{name}-tail", f"p99 / p50 of {title}, 64 connections", unit="", better="less",
         rounds=tails(loads), limit=BARE, limit_rounds=tails(bare_loads[1:]), target=TAIL, steal=workload.steal,
-        note=f"p50 {min(met.p50 for met in loads):.2f} ms, p99 {max(met.p99 for met in loads):.2f} ms at most")
+        note=f"p50 {min(met.p50 for met in loads):.2f} ms, p99 {max(met.p99 for met in loads):.2f} ms at most"
+        + (f"; {percent(misses / (hits + misses))} missed the cache" if hits else ""))
+
+
+def hot_tail(turns, suite, path):
+    """p99 / p50 of one object, which never misses the cache, beside a file of as many bytes from nginx."""
+    site = suite.path("hot")
+    os.makedirs(site)
+    with open(os.path.join(site, "object.json"), "wb") as file:
+        file.write(suite.call_text("GET", path, master=False))
+    ours, theirs = suite.path("hot.requests"), suite.path("hot.nginx")
+    load.write_requests(ours, load.gets(["/parse" + path]))
+    load.write_requests(theirs, load.gets(["/object.json"]))
+    workload = Workload(
+        "object-hot-tail", "p99 / p50 of one cached object, 64 connections", unit="", better="less",
+        limit="nginx with the same bytes")
+    with limits.nginx(site) as nginx:
+        turns.measure(
+            workload, suite, lambda: load.wrk(suite.port, ours, turns.seconds),
+            lambda: load.wrk(nginx, theirs, turns.seconds).tail, lambda met: met.tail)
+    return workload
+
+
+def looks(suite):
+    """Hits and misses of the read cache since the start."""
+    cache = suite.call("GET", "/serverInfo")["readCache"]
+    return (cache["hits"], cache["misses"]) if cache else (0, 0)
 
 
 def tails(loads):
     """p99 / p50 of each. What a bare route has, the machine and the load generator cause."""
-    return [met.p99 / met.p50 for met in loads if met.p50]
+    return [met.tail for met in loads]

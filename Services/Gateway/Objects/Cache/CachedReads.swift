@@ -6,8 +6,8 @@ import ParseProtocol
 ///
 /// Eviction follows S3-FIFO (Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023). A new response
 /// enters the small queue, with a tenth of the memory. It moves into the main queue only when it is requested again
-/// there, or again soon after its eviction. A client that sends a million different queries therefore evicts its own
-/// responses, and not the popular ones.
+/// there, or again soon after its eviction, or when it replaces an outdated one of the main queue. A client that sends
+/// a million different queries therefore evicts its own responses, and not the popular ones.
 package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
     /// A query, byte for byte as the client sent it. Swift's strings compare by canonical equivalence, such as an
     /// accented letter with a letter and a combining accent, which the database distinguishes.
@@ -88,7 +88,7 @@ package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
 
     /// Overhead per entry besides response and key: the entry, its queue item and the buffers' own fields.
     package static var entryOverhead: Int { 512 }
-    /// Keys that are remembered after their eviction.
+    /// Keys that are remembered after their eviction, or after the end of their response in the main queue.
     private static var ghostsMax: Int { 8192 }
     /// Bounds the staleness after changes outside Satchel, such as an operator's edit of the database.
     package static var lifetime: BusClock.Milliseconds { 60_000 }
@@ -98,7 +98,7 @@ package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
     private var entries: [Key: Entry] = [:]
     private var small = Queue()
     private var main = Queue()
-    /// The hashes of evicted keys, and their order.
+    /// The hashes of remembered keys, and their order.
     private var ghosts: Set<Int> = []
     private var ghostOrder: Deque<Int> = []
     private var lastSerial: UInt64 = 0
@@ -134,6 +134,8 @@ package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
         }
         let entry = entries.values[index]
         guard isCurrent(entry.stamp), now - entry.keptAt < Self.lifetime else {
+            // The next response of a popular key enters the main queue, too.
+            if entry.isInMain { remember(key.hashValue) }
             drop(key)
             counted.outdated += 1
             counted.misses += 1
@@ -226,7 +228,7 @@ package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
         uncount(entry)
         guard entry.uses > 1 else {
             entries[item.key] = nil
-            rememberEvicted(item.key.hashValue)
+            remember(item.key.hashValue)
             return
         }
         entry.isInMain = true
@@ -249,7 +251,7 @@ package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
         main.items.append(item)
     }
 
-    private mutating func rememberEvicted(_ hash: Int) {
+    private mutating func remember(_ hash: Int) {
         guard ghosts.insert(hash).inserted else { return }
         ghostOrder.append(hash)
         if ghostOrder.count > Self.ghostsMax, let oldest = ghostOrder.popFirst() { ghosts.remove(oldest) }

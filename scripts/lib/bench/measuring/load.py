@@ -19,6 +19,10 @@ class Load:
     p50: float
     p99: float
 
+    @property
+    def tail(self):
+        return self.p99 / self.p50
+
 
 def write_requests(path, requests):
     """Writes what `wrk` sends, in turn: tuples of method, path and body; the path begins with the mount."""
@@ -41,7 +45,8 @@ def wrk(port, requests, seconds, connections=CONNECTIONS, headers=()):
          "-H", f"X-Parse-Application-Id: {APPLICATION}", "-H", "Content-Type: application/json",
          *(part for header in headers for part in ("-H", header)),
          "-s", SCRIPT, f"http://127.0.0.1:{port}", "--", requests],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        env=os.environ | {"BENCH_CONNECTIONS": str(connections)}, stdin=subprocess.DEVNULL, capture_output=True,
+        text=True, check=False)
     line = next((line for line in done.stdout.splitlines() if line.startswith("figures ")), None)
     if done.returncode or line is None:
         raise Failed(f"wrk failed: {(done.stderr or done.stdout).strip()[-500:]}")
