@@ -10,6 +10,11 @@ static inline int satchel_allocate_pages_when_used(void) {
     return sqlite3_config(SQLITE_CONFIG_PAGECACHE, (void *)0, 0, 0);
 }
 
+// SQLite's statistics of memory, which nothing reads, take a lock of the whole process for each allocation.
+static inline int satchel_keep_no_memory_statistics(void) {
+    return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 // "text" is a name and never a text, so that a name with a slip in it is an error (https://www.sqlite.org/quirks.html).
 static inline void satchel_take_quotes_for_names(sqlite3 *connection) {
     sqlite3_db_config(connection, SQLITE_DBCONFIG_DQS_DDL, 0, (void *)0);

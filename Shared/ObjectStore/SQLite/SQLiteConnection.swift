@@ -50,6 +50,7 @@ final class SQLiteConnection: StoreConnection {
     private static let isConfigured: Bool =
         satchel_keep_savepoints_in_memory(savepointBytesMax) == SQLITE_OK
         && satchel_allocate_pages_when_used() == SQLITE_OK
+        && satchel_keep_no_memory_statistics() == SQLITE_OK
 
     /// The path of a database in memory.
     static let inMemory = ":memory:"
