@@ -53,7 +53,7 @@ package struct BookCheck: Sendable {
     /// The wrong rows, with the columns `name` and `found`, both texts.
     let finds: SQL
 
-    package var service: String { String(name.prefix { $0 != "." }) }
+    package var service: String { String(decoding: name.utf8.prefix { $0 != UInt8(ascii: ".") }, as: UTF8.self) }
 
     /// The rows that the check looks at.
     enum Counted {

@@ -10,8 +10,10 @@ static inline int satchel_allocate_pages_when_used(void) {
     return sqlite3_config(SQLITE_CONFIG_PAGECACHE, (void *)0, 0, 0);
 }
 
-// By default each allocation takes a lock that all threads share, to count the bytes.
-static inline int satchel_count_no_bytes(void) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
+// SQLite's statistics of memory, which nothing reads, take a lock of the whole process for each allocation.
+static inline int satchel_keep_no_memory_statistics(void) {
+    return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
 
 // "text" is a name and never a text, so that a name with a slip in it is an error (https://www.sqlite.org/quirks.html).
 static inline void satchel_take_quotes_for_names(sqlite3 *connection) {

@@ -91,5 +91,8 @@ public struct Settings: Sendable {
     }
 
     /// The name of a setting's environment variable.
-    public static func variable(_ key: String) -> String { key.uppercased().replacing(".", with: "_") }
+    public static func variable(_ key: String) -> String {
+        // `replacing` takes 18,000 instructions.
+        String(decoding: key.uppercased().utf8.map { $0 == UInt8(ascii: ".") ? UInt8(ascii: "_") : $0 }, as: UTF8.self)
+    }
 }

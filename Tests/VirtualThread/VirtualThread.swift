@@ -14,12 +14,42 @@ package final class VirtualThread {
         case body(() -> Void)
     }
 
+    /// A heap moves its elements often, so they are numbers only.
     private struct Timer {
         let at: UInt64
-        let number: UInt64
-        let work: Work
+        /// The place of its work in `works`.
+        let number: Int
 
         func isBefore(_ other: Timer) -> Bool { at == other.at ? number < other.number : at < other.at }
+    }
+
+    private struct Timers {
+        private var heap: [Timer] = []
+
+        mutating func add(_ timer: Timer) {
+            heap.append(timer)
+            var place = heap.count - 1
+            while place > 0, timer.isBefore(heap[(place - 1) / 2]) {
+                heap.swapAt(place, (place - 1) / 2)
+                place = (place - 1) / 2
+            }
+        }
+
+        mutating func removeFirst() -> Timer? {
+            guard let first = heap.first, let last = heap.popLast() else { return nil }
+            guard !heap.isEmpty else { return first }
+            heap[0] = last
+            var place = 0
+            while true {
+                var least = place
+                for child in [2 * place + 1, 2 * place + 2] where child < heap.count {
+                    if heap[child].isBefore(heap[least]) { least = child }
+                }
+                guard least != place else { return first }
+                heap.swapAt(place, least)
+                place = least
+            }
+        }
     }
 
     /// The wall clock at the start, 2026-01-01T00:00:00Z, in seconds.
@@ -33,8 +63,9 @@ package final class VirtualThread {
     /// Runs ready work in its order instead of a random one.
     package var isOrderly = false
     private var ready: [Work] = []
-    private var timers: [Timer] = []
-    private var lastTimer: UInt64 = 0
+    private var timers = Timers()
+    /// The work of each timer; nil once it has begun.
+    private var works: [Work?] = []
     private var order: SplitMix64
     private var numbers: SplitMix64
 
@@ -64,9 +95,9 @@ package final class VirtualThread {
     /// - Returns: false when there is none.
     package func step() -> Bool {
         if ready.isEmpty {
-            guard let timer = nextTimer() else { return false }
+            guard let timer = timers.removeFirst() else { return false }
             now = max(now, timer.at)
-            perform(timer.work)
+            if let work = works[timer.number].take() { perform(work) }
         } else {
             let isFirst = isOrderly || ready.count == 1
             perform(ready.remove(at: isFirst ? 0 : Int(order.next() % UInt64(ready.count))))
@@ -103,29 +134,8 @@ package final class VirtualThread {
     }
 
     private func add(_ work: Work, at time: UInt64) {
-        lastTimer += 1
-        timers.append(Timer(at: time, number: lastTimer, work: work))
-        var place = timers.count - 1
-        while place > 0, timers[place].isBefore(timers[(place - 1) / 2]) {
-            timers.swapAt(place, (place - 1) / 2)
-            place = (place - 1) / 2
-        }
-    }
-
-    private func nextTimer() -> Timer? {
-        guard let first = timers.first, let last = timers.popLast() else { return nil }
-        guard !timers.isEmpty else { return first }
-        timers[0] = last
-        var place = 0
-        while true {
-            var least = place
-            for child in [2 * place + 1, 2 * place + 2] where child < timers.count {
-                if timers[child].isBefore(timers[least]) { least = child }
-            }
-            guard least != place else { return first }
-            timers.swapAt(place, least)
-            place = least
-        }
+        timers.add(Timer(at: time, number: works.count))
+        works.append(work)
     }
 }
 

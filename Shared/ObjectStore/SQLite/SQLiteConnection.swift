@@ -49,7 +49,8 @@ final class SQLiteConnection: StoreConnection {
     /// other code in the process already used SQLite; this only costs time and memory.
     private static let isConfigured: Bool =
         satchel_keep_savepoints_in_memory(savepointBytesMax) == SQLITE_OK
-        && satchel_allocate_pages_when_used() == SQLITE_OK && satchel_count_no_bytes() == SQLITE_OK
+        && satchel_allocate_pages_when_used() == SQLITE_OK
+        && satchel_keep_no_memory_statistics() == SQLITE_OK
 
     /// The path of a database in memory.
     static let inMemory = ":memory:"

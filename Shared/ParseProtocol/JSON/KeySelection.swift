@@ -63,6 +63,12 @@ public struct KeySelection: Sendable {
     /// The selection within one member; nil when nothing of it is selected.
     /// - Parameter name: in the form between the quotes of a document's text.
     public func selection(of name: some Collection<UInt8>) -> KeySelection? {
+        // In calls from other modules, generic code would look up functions for each byte.
+        name.withContiguousStorageIfAvailable(selection(named:))
+            ?? Array(name).withUnsafeBufferPointer(selection(named:))
+    }
+
+    private func selection(named name: UnsafeBufferPointer<UInt8>) -> KeySelection? {
         func find(_ names: [Name]) -> Name? {
             var (low, high) = (0, names.count)
             while low < high {
