@@ -54,7 +54,10 @@ final class LiveUpgrade: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if case .end = unwrapOutboundIn(data), open > 0 { open -= 1 }
+        switch unwrapOutboundIn(data) {
+        case .head, .body: break
+        case .end, .sent: open = max(0, open - 1)
+        }
         context.write(data, promise: promise)
     }
 

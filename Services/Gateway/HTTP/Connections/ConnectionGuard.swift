@@ -168,7 +168,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         switch unwrapOutboundIn(data) {
         case .head: isAnswering = true
         case .body: break
-        case .end:
+        case .end, .sent:
             isAnswering = false
             let step = use.answered(now: .now())
             context.write(data, promise: promise)

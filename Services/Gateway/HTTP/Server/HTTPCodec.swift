@@ -15,6 +15,8 @@ package enum HTTPResponsePart: Sendable, Hashable {
     case head(HTTPResponse)
     case body(ByteBuffer)
     case end(HTTPFields?)
+    /// `ResponseOutlet` has written a whole response: the handlers count it as complete, and nothing is encoded.
+    case sent
 }
 
 /// Translates NIO's decoded HTTP/1 requests to HTTPTypes, and responses back for NIO's encoder.
@@ -52,6 +54,9 @@ package final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, Se
             part = .head(HTTPResponseHead(version: .http1_1, status: status, headers: headers))
         case .body(let body): part = .body(.byteBuffer(body))
         case .end(let trailers): part = .end(trailers.map(Self.headers))
+        case .sent:
+            promise?.succeed()
+            return
         }
         context.write(wrapOutboundOut(part), promise: promise)
     }
