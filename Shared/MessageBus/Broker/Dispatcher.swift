@@ -225,27 +225,27 @@ package struct Dispatcher<Origin> {
 
     /// - Parameter replica: the replica that the request is for, if it is connected; nil for any.
     package mutating func request(
-        _ message: BusMessage, from origin: Origin, to replica: String? = nil, now: BusClock.Milliseconds,
+        _ message: consuming BusMessage, from origin: Origin, to replica: String? = nil, now: BusClock.Milliseconds,
         _ actions: inout [Action]
     ) {
-        let envelope = message.envelope
-        guard envelope.deadline > now else {
+        let (deadline, originCorrelation) = (message.envelope.deadline, message.envelope.correlation)
+        guard deadline > now else {
             return refuse(message, origin, .timedOut, &actions)
         }
         lastCorrelation += 1
         let correlation = lastCorrelation
-        var forwarded = message
-        forwarded.envelope.correlation = correlation
-        forwarded.envelope.remaining = envelope.deadline - now
+        message.envelope.correlation = correlation
+        message.envelope.remaining = deadline - now
         let entry = Pending(
-            message: forwarded, origin: origin, originCorrelation: envelope.correlation,
+            message: message, origin: origin, originCorrelation: originCorrelation,
             laneDeadline: now + Self.laneWaitMax)
         pending[correlation] = entry
+        let envelope = entry.message.envelope
         let service = envelope.destination
         if let lane = replica.flatMap({ self.lane(of: service, in: $0) }) ?? chosenLane(of: service, for: envelope) {
             return send(entry, correlation, to: lane, &actions)
         }
-        let client = message.client
+        let client = entry.message.client
         let line = waiting[service]
         if line?.count ?? 0 >= Self.waitingMax {
             finish(correlation, with: .unavailable("\(service) has too much to do; try again."), &actions)

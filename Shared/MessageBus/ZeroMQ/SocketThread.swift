@@ -6,7 +6,9 @@ import Logging
 protocol SocketDriver<Work>: AnyObject {
     associatedtype Work: Sendable
     var socket: ZeroMQSocket { get }
-    func perform(_ work: Work)
+    /// Performs all work in its order and empties the list. The drivers loop themselves: in the generic `SocketThread`
+    /// each item would cost look-ups of its type.
+    func perform(_ work: inout [Work])
     func received(_ frames: [[UInt8]])
     /// Peers connected or disconnected, in this order.
     func peersChanged(_ changes: [PeerChange])
@@ -99,7 +101,8 @@ final class SocketThread<Work: Sendable>: Sendable {
         var lastTick = clock.now
         while driver.isRunning {
             mailbox.drain(into: &work)
-            for item in work { driver.perform(item) }
+            let hasWork = !work.isEmpty
+            if hasWork { driver.perform(&work) }
             var received = 0
             let start = clock.now
             var now = start
@@ -116,7 +119,7 @@ final class SocketThread<Work: Sendable>: Sendable {
                 driver.tick()
             }
             driver.batchEnded()
-            if received > 0 || !work.isEmpty { continue }
+            if received > 0 || hasWork { continue }
             guard mailbox.prepareToSleep() else { continue }
             var items = [
                 zmq_pollitem_t(socket: driver.socket.pointer, fd: 0, events: Int16(ZMQ_POLLIN), revents: 0),

@@ -69,7 +69,7 @@ package final class ThreadMailbox<Item: Sendable>: Sendable {
 
     /// Takes all posted items. Owner only.
     package func drain(into items: inout [Item]) {
-        items.removeAll(keepingCapacity: true)
+        if !items.isEmpty { items.removeAll(keepingCapacity: true) }
         state.withLock { swap(&items, &$0.items) }
     }
 

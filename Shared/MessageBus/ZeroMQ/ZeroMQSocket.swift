@@ -146,6 +146,8 @@ public final class ZeroMQSocket {
                 default: throw ZeroMQError("zmq_msg_recv")
                 }
             }
+            // A routing id, an envelope, a body and a document.
+            if frames.isEmpty { frames.reserveCapacity(4) }
             frames.append([UInt8](UnsafeRawBufferPointer(start: zmq_msg_data(&message), count: zmq_msg_size(&message))))
             if zmq_msg_more(&message) == 0 { return frames }
         }
