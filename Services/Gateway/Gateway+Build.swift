@@ -111,9 +111,11 @@ private func server(
     _ front: HTTPFront, _ gate: ConnectionGate, _ configuration: GatewayConfiguration, _ hub: LiveHub, _ mount: Mount,
     _ logger: Logger
 ) -> HTTPServer {
-    HTTPServer(
+    // All connections share it.
+    let makeUpgrade: @Sendable () -> LiveUpgrade = { LiveUpgrade(hub, configuration, mount) }
+    return HTTPServer(
         address: configuration.address, logger: logger, url: "\(configuration.publicURL)",
-        handlers: { [ConnectionGuard(gate), LiveUpgrade(hub, configuration, mount)] }, front: front)
+        handlers: { [ConnectionGuard(gate, makeUpgrade: makeUpgrade)] }, front: front)
 }
 
 extension Controllers {

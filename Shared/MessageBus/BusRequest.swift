@@ -66,9 +66,12 @@ public struct BusRequest: Sendable {
 }
 
 extension BusRequest {
+    /// Whether its trace may be recorded. The attempt to begin a span allocates one, and reads the clock.
+    var isTraced: Bool { trace?.isSampled == true }
+
     /// Begins the span of the call, which the receiver's spans are a part of; nil when none is recorded.
     mutating func beginSpan() -> RunningSpan? {
-        guard let span = RunningSpan("call \(kind)", .client, of: trace) else { return nil }
+        guard isTraced, let span = RunningSpan("call \(kind)", .client, of: trace) else { return nil }
         trace = span.context
         return span
     }

@@ -2,8 +2,8 @@ import HTTPTypes
 import NIOCore
 
 /// The heads of common responses as bytes: the fields that all of them have are encoded once, and the values of one
-/// response are appended.
-struct ResponseHeads: Sendable {
+/// response are appended. Classes, because each response refers to them.
+final class ResponseHeads: Sendable {
     let reads: ReadHeads
     /// For bodies in gzip.
     let gzipReads: ReadHeads
@@ -63,7 +63,7 @@ final class PageHeads: Sendable {
 }
 
 /// The heads of responses to reads as bytes: 200 with a body, 304 for a client whose copy is current.
-struct ReadHeads: Sendable {
+final class ReadHeads: Sendable {
     private let found: [UInt8]
     private let unchanged: [UInt8]
 

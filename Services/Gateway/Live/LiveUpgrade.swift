@@ -18,7 +18,7 @@ final class LiveUpgrade: ChannelDuplexHandler, RemovableChannelHandler {
     private let hub: LiveHub
     private let configuration: GatewayConfiguration
     private let mount: Mount
-    /// Requests that were passed on and have no response yet.
+    /// Requests that were passed on and have no response yet: at first none (`ConnectionGuard`).
     private var open = 0
     /// The upgrade request, until it is complete.
     private var asking: HTTPRequest?
@@ -35,7 +35,7 @@ final class LiveUpgrade: ChannelDuplexHandler, RemovableChannelHandler {
         case .head(let head):
             isRefused = false
             // After another request, or with a body, it is handled as a plain request.
-            if open == 0, Self.asksForWebSocket(head) {
+            if open == 0, Self.isAsked(by: head) {
                 asking = head
                 return
             }
@@ -54,11 +54,14 @@ final class LiveUpgrade: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if case .end = unwrapOutboundIn(data), open > 0 { open -= 1 }
+        switch unwrapOutboundIn(data) {
+        case .head, .body: break
+        case .end, .sent: open = max(0, open - 1)
+        }
         context.write(data, promise: promise)
     }
 
-    private static func asksForWebSocket(_ head: HTTPRequest) -> Bool {
+    static func isAsked(by head: HTTPRequest) -> Bool {
         head.method == .get && head.headerFields[.upgrade]?.lowercased() == "websocket"
             && head.headerFields[.connection]?.lowercased().contains("upgrade") == true
     }

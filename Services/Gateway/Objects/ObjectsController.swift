@@ -5,13 +5,26 @@ import ParseProtocol
 import ProcessKit
 
 /// `/classes/<C>` and its synonyms: reads and writes objects at the class's owner.
-struct ObjectsController: Sendable {
+///
+/// A class: each use of a struct in `Controllers` would copy it with all of its parts, for each request several times.
+final class ObjectsController: Sendable {
     let services: ServiceClient
     let federation: Federation
     let configuration: GatewayConfiguration
     /// Nil when caching is off.
     let cache: ReadCache?
     let openClasses: OpenClasses
+
+    init(
+        services: ServiceClient, federation: Federation, configuration: GatewayConfiguration, cache: ReadCache?,
+        openClasses: OpenClasses
+    ) {
+        self.services = services
+        self.federation = federation
+        self.configuration = configuration
+        self.cache = cache
+        self.openClasses = openClasses
+    }
 
     /// The catalog takes up to a few seconds for a product with a new photo, and a batch may have several.
     static let writeTimeout = Duration.seconds(30)

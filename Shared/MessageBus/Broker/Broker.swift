@@ -154,13 +154,16 @@ public final class Broker: Sendable {
     public func call(_ request: BusRequest, wakes: Bool = true, completion: @escaping Completion) {
         logger.debug(
             "Asks a service.", metadata: ["bus.kind": "\(request.kind)", "request.id": "\(request.traceId)"])
-        var (request, completion) = (request, completion)
-        if let span = request.beginSpan() {
-            completion = { [completion] result in
-                span.end(isError: result.isFault)
-                completion(result)
-            }
+        guard request.isTraced else { return post(request, wakes: wakes, completion) }
+        var request = request
+        let span = request.beginSpan()
+        post(request, wakes: wakes) { result in
+            span?.end(isError: result.isFault)
+            completion(result)
         }
+    }
+
+    private func post(_ request: BusRequest, wakes: Bool, _ completion: @escaping Completion) {
         let message = BusMessage(envelope: request.envelope, body: request.body, documents: request.documents)
         if !thread.mailbox.post(.request(message, replica: request.replica, completion), wakes: wakes) {
             completion(.failure(.unavailable("Satchel is stopping.")))

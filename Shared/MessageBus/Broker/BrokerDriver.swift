@@ -50,8 +50,14 @@ final class BrokerDriver: SocketDriver {
         self.onBatchEnd = onBatchEnd
     }
 
-    func perform(_ work: Broker.Work) {
-        switch work {
+    func perform(_ work: inout [Broker.Work]) {
+        // An item leaves the list first: the dispatcher would have to copy an envelope that the list holds, too.
+        work.reverse()
+        while let item = work.popLast() { perform(item) }
+    }
+
+    private func perform(_ work: consuming Broker.Work) {
+        switch consume work {
         case .stop: stop()
         case .countRequests(let completion): completion(dispatcher.requestsByReplica)
         case .countWaiting(let completion): completion(dispatcher.waitingByService)
@@ -68,7 +74,8 @@ final class BrokerDriver: SocketDriver {
             sendReply(leases.answer(toRound: round), to: lane)
             act()
         case .request(let message, let replica, let completion):
-            dispatcher.request(message, from: .gateway(completion), to: replica, now: BusClock.now, &actions)
+            dispatcher.request(
+                consume message, from: .gateway(completion), to: replica, now: BusClock.now, &actions)
             act()
         }
     }

@@ -10,58 +10,53 @@ extension Dispatcher {
     }
 
     /// The least loaded lane of a replica; nil when it has none. Such requests are few, so they ignore the window.
-    func lane(of service: Substring, in replica: String) -> LaneID? {
-        let own = (lanesOfService[service] ?? []).filter {
-            lanes[$0].map { !$0.isLeaving && $0.hello.replica == replica } ?? false
-        }
-        return own.min { lanes[$0]?.inFlight.count ?? 0 < lanes[$1]?.inFlight.count ?? 0 }
+    func lane(of service: Substring, in replica: String) -> Lane? {
+        let own = (lanesOfService[service] ?? []).filter { !$0.isLeaving && $0.hello.replica == replica }
+        return own.min { $0.inFlight.count < $1.inFlight.count }
     }
 
     /// The lane for a request to a service.
-    mutating func chosenLane(of service: Substring, for envelope: Envelope) -> LaneID? {
-        guard let ids = lanesOfService[service], !ids.isEmpty else { return nil }
-        guard envelope.writes else { return leastLoaded(of: ids) }
+    mutating func chosenLane(of service: Substring, for envelope: Envelope) -> Lane? {
+        guard let all = lanesOfService[service], !all.isEmpty else { return nil }
+        guard envelope.writes else { return leastLoaded(of: all) }
         if envelope.shared, let edition = editions[service] {
-            let sharing = ids.filter { lanes[$0].map { $0.leads && $0.hello.edition == edition } ?? false }
+            let sharing = all.filter { $0.leads && $0.hello.edition == edition }
             if let lane = own(of: sharing, for: envelope) ?? leastLoaded(of: sharing) { return lane }
         }
         // All writes wait for the same writer, whichever lane they use. On one lane they and their replies travel in
         // batches, and the other lanes stay free for reads. The same holds for shared writes within each process.
-        return ids.first { lanes[$0].map { isEligible($0, writes: true) && !$0.isDoubtful } ?? false }
-            ?? ids.first { lanes[$0].map { isEligible($0, writes: true) } ?? false }
+        return all.first { isEligible($0, writes: true) && !$0.isDoubtful }
+            ?? all.first { isEligible($0, writes: true) }
     }
 
     /// The lane for a client's shared writes while its process is connected; on different lanes they could overtake
     /// each other. Nil for a request without a key, for the shop's own requests, and while that lane's window is full.
-    private func own(of sharing: [LaneID], for envelope: Envelope) -> LaneID? {
+    private func own(of sharing: [Lane], for envelope: Envelope) -> Lane? {
         guard !envelope.idempotencyKey.isEmpty, let client = envelope.principal.sequence else { return nil }
         // Rendezvous hashing: the replica with the highest hash of client and replica wins. When a replica joins or
         // leaves, only its own clients move.
-        var best: (id: LaneID, rank: UInt64)?
-        for id in sharing {
-            guard let lane = lanes[id], !lane.isLeaving else { continue }
+        var best: (lane: Lane, rank: UInt64)?
+        for lane in sharing where !lane.isLeaving {
             var rank = FNV1a(after: client)
             rank.add(lane.hello.replica.utf8)
-            if rank.mixed >= best?.rank ?? 0 { best = (id, rank.mixed) }
+            if rank.mixed >= best?.rank ?? 0 { best = (lane, rank.mixed) }
         }
-        guard let id = best?.id, let lane = lanes[id], !lane.isDoubtful, isEligible(lane, writes: false) else {
-            return nil
-        }
-        return id
+        guard let lane = best?.lane, !lane.isDoubtful, isEligible(lane, writes: false) else { return nil }
+        return lane
     }
 
-    private mutating func leastLoaded(of ids: [LaneID]) -> LaneID? {
+    private mutating func leastLoaded(of all: [Lane]) -> Lane? {
         // A different start each time distributes the requests of an idle service evenly.
         turn &+= 1
-        var best: (id: LaneID, load: Int)?
-        for offset in ids.indices {
-            let id = ids[Int((turn &+ UInt(offset)) % UInt(ids.count))]
-            guard let lane = lanes[id], isEligible(lane, writes: false) else { continue }
+        var best: (lane: Lane, load: Int)?
+        for offset in all.indices {
+            let lane = all[Int((turn &+ UInt(offset)) % UInt(all.count))]
+            guard isEligible(lane, writes: false) else { continue }
             // A doubtful lane ranks after all others, whatever their load.
             let load = lane.inFlight.count + (lane.isDoubtful ? .max / 2 : 0)
-            if load < best?.load ?? .max { best = (id, load) }
+            if load < best?.load ?? .max { best = (lane, load) }
         }
-        return best?.id
+        return best?.lane
     }
 }
 

@@ -1,7 +1,7 @@
 import Messages
 
 extension Dispatcher {
-    package struct Lane {
+    package final class Lane {
         let id: LaneID
         var hello: Hello
         var lastHeard: BusClock.Milliseconds
@@ -19,6 +19,17 @@ extension Dispatcher {
         var answered: UInt64 = 0
         /// The process: the routing ids of its lanes differ only after the last hyphen (`BusEndpoint`).
         var process: LaneID { id.lastIndex(of: UInt8(ascii: "-")).map { Array(id[..<$0]) } ?? id }
+
+        init(id: LaneID, hello: Hello, lastHeard: BusClock.Milliseconds) {
+            self.id = id
+            self.hello = hello
+            self.lastHeard = lastHeard
+        }
+
+        func heard(now: BusClock.Milliseconds) {
+            lastHeard = now
+            isDoubtful = false
+        }
     }
 
     // MARK: Figures

@@ -37,19 +37,29 @@ package struct Dispatcher<Origin> {
     /// two the request is blamed.
     package static var deathsMax: Int { 2 }
 
-    private struct Pending {
+    /// A class, like `Lane`: each event of a request then finds it once and changes it in place.
+    private final class Pending {
         var message: BusMessage
         let origin: Origin
         let originCorrelation: UInt64
         /// Deadline for finding a lane, independent of the request's deadline. Reset when its lane ends.
         var laneDeadline: BusClock.Milliseconds
-        var lane: LaneID?
+        var lane: Lane?
         var attempts = 0
         /// Number of the send, from 1, across all lanes.
         var sending: UInt64 = 0
         /// Processes that died with the request, and the last of them, because the lanes of a process end one by one.
         var deaths = 0
         var lastDead: LaneID?
+
+        init(
+            message: BusMessage, origin: Origin, originCorrelation: UInt64, laneDeadline: BusClock.Milliseconds
+        ) {
+            self.message = message
+            self.origin = origin
+            self.originCorrelation = originCorrelation
+            self.laneDeadline = laneDeadline
+        }
     }
 
     /// The reasons why a lane ends.
@@ -63,7 +73,7 @@ package struct Dispatcher<Origin> {
     }
 
     package private(set) var lanes: [LaneID: Lane] = [:]
-    private(set) var lanesOfService: [Substring: [LaneID]] = [:]
+    private(set) var lanesOfService: [Substring: [Lane]] = [:]
     private var pending: [UInt64: Pending] = [:]
     private(set) var waiting: [Substring: FairQueue] = [:]
     /// The edition named by the latest writer of each service. It remains valid while there is no writer.
@@ -87,19 +97,20 @@ package struct Dispatcher<Origin> {
     /// A lane is connected, has a new role, or has reconnected.
     package mutating func hello(_ id: LaneID, _ hello: Hello, now: BusClock.Milliseconds, _ actions: inout [Action]) {
         reconnected(id, hello.connection, now: now, &actions)
-        if lanes[id] == nil {
-            lanes[id] = Lane(id: id, hello: hello, lastHeard: now)
-            lanesOfService[hello.service[...], default: []].append(id)
-            lead(of: hello.service[...])
-        } else {
+        let lane: Lane
+        if let known = lanes[id] {
+            lane = known
             // The process lost the database and does not know which of its last commits succeeded.
-            if let before = lanes[id]?.hello, before.edition != 0, hello.edition == 0 {
-                servicesWithLostWriters.insert(hello.service)
-            }
-            lanes[id]?.hello = hello
-            heard(id, now: now)
+            if lane.hello.edition != 0, hello.edition == 0 { servicesWithLostWriters.insert(hello.service) }
+            lane.hello = hello
+            lane.heard(now: now)
+        } else {
+            lane = Lane(id: id, hello: hello, lastHeard: now)
+            lanes[id] = lane
+            lanesOfService[hello.service[...], default: []].append(lane)
+            lead(of: hello.service[...])
         }
-        if hello.writer, hello.edition != 0, lanes[id]?.isLeaving == false {
+        if hello.writer, hello.edition != 0, !lane.isLeaving {
             editions[hello.service[...]] = hello.edition
         }
         dispatchWaiting(hello.service[...], now: now, &actions)
@@ -109,9 +120,9 @@ package struct Dispatcher<Origin> {
     /// of them.
     package mutating func goodbye(_ id: LaneID, now: BusClock.Milliseconds) {
         guard let leaving = lanes[id] else { return }
-        heard(id, now: now)
-        for other in lanesOfService[leaving.hello.service[...]] ?? [] where lanes[other]?.process == leaving.process {
-            lanes[other]?.isLeaving = true
+        leaving.heard(now: now)
+        for other in lanesOfService[leaving.hello.service[...]] ?? [] where other.process == leaving.process {
+            other.isLeaving = true
         }
     }
 
@@ -131,17 +142,11 @@ package struct Dispatcher<Origin> {
         gone(id, .reconnected, now: now, &actions)
     }
 
-    private mutating func heard(_ id: LaneID, now: BusClock.Milliseconds) {
-        lanes[id]?.lastHeard = now
-        lanes[id]?.isDoubtful = false
-    }
-
-    /// A lane has become silent. It is presumably stuck on its oldest unfinished read, which is never sent again.
-    private mutating func fellSilent(_ lane: Lane, now: BusClock.Milliseconds, _ actions: inout [Action]) {
-        let suspect = lane.inFlight.filter { correlation in
+    /// The request that a silent lane is presumably stuck on: its oldest unfinished read, which is never sent again.
+    private func suspect(of lane: Lane) -> UInt64? {
+        lane.inFlight.filter { correlation in
             pending[correlation].map { !$0.message.envelope.writes && $0.sending > lane.answered } ?? false
         }.min { pending[$0]?.sending ?? 0 < pending[$1]?.sending ?? 0 }
-        gone(lane.id, .silent(suspect: suspect), now: now, &actions)
     }
 
     private mutating func gone(
@@ -150,20 +155,18 @@ package struct Dispatcher<Origin> {
         guard let lane = lanes.removeValue(forKey: id) else { return }
         let service = lane.hello.service[...]
         if lane.hello.edition != 0, !lane.isLeaving { servicesWithLostWriters.insert(lane.hello.service) }
-        lanesOfService[service]?.removeAll { $0 == id }
+        lanesOfService[service]?.removeAll { $0 === lane }
         if lane.leads { lead(of: service) }
         if isBreak(ending, of: lane, now: now) {
-            for other in lanesOfService[service] ?? [] where lanes[other]?.process == lane.process {
-                lanes[other]?.isDoubtful = true
+            for other in lanesOfService[service] ?? [] where other.process == lane.process {
+                other.isDoubtful = true
             }
         }
         for correlation in lane.inFlight.sorted().reversed() {
-            guard var entry = pending[correlation] else { continue }
+            guard let entry = pending[correlation] else { continue }
             entry.lane = nil
             entry.laneDeadline = now + Self.laneWaitMax
-            let isSuspect = count(ending, of: lane, against: &entry, correlation, now: now)
-            pending[correlation] = entry
-            if isSuspect {
+            if count(ending, of: lane, against: entry, correlation, now: now) {
                 finish(correlation, with: .stalled, &actions)
             } else if entry.message.envelope.isRepeatable, entry.deaths < Self.deathsMax {
                 waiting[service, default: Self.line].prepend(correlation, of: entry.message.client)
@@ -176,8 +179,7 @@ package struct Dispatcher<Origin> {
 
     /// Records the end of a lane in a request that it had; true when the lane was stuck on that request.
     private func count(
-        _ ending: Ending, of lane: Lane, against entry: inout Pending, _ correlation: UInt64,
-        now: BusClock.Milliseconds
+        _ ending: Ending, of lane: Lane, against entry: Pending, _ correlation: UInt64, now: BusClock.Milliseconds
     ) -> Bool {
         switch ending {
         case .silent(let suspect):
@@ -213,9 +215,7 @@ package struct Dispatcher<Origin> {
     /// Marks the first lane of each process of a service as the leading one.
     private mutating func lead(of service: Substring) {
         var seen: Set<LaneID> = []
-        for id in lanesOfService[service] ?? [] {
-            if let process = lanes[id]?.process { lanes[id]?.leads = seen.insert(process).inserted }
-        }
+        for lane in lanesOfService[service] ?? [] { lane.leads = seen.insert(lane.process).inserted }
     }
 
     /// The edition that receives a service's shared writes; nil if no writer named one.
@@ -225,26 +225,27 @@ package struct Dispatcher<Origin> {
 
     /// - Parameter replica: the replica that the request is for, if it is connected; nil for any.
     package mutating func request(
-        _ message: BusMessage, from origin: Origin, to replica: String? = nil, now: BusClock.Milliseconds,
+        _ message: consuming BusMessage, from origin: Origin, to replica: String? = nil, now: BusClock.Milliseconds,
         _ actions: inout [Action]
     ) {
-        let envelope = message.envelope
-        guard envelope.deadline > now else {
+        let (deadline, originCorrelation) = (message.envelope.deadline, message.envelope.correlation)
+        guard deadline > now else {
             return refuse(message, origin, .timedOut, &actions)
         }
         lastCorrelation += 1
         let correlation = lastCorrelation
-        var forwarded = message
-        forwarded.envelope.correlation = correlation
-        forwarded.envelope.remaining = envelope.deadline - now
-        pending[correlation] = Pending(
-            message: forwarded, origin: origin, originCorrelation: envelope.correlation,
+        message.envelope.correlation = correlation
+        message.envelope.remaining = deadline - now
+        let entry = Pending(
+            message: message, origin: origin, originCorrelation: originCorrelation,
             laneDeadline: now + Self.laneWaitMax)
+        pending[correlation] = entry
+        let envelope = entry.message.envelope
         let service = envelope.destination
         if let lane = replica.flatMap({ self.lane(of: service, in: $0) }) ?? chosenLane(of: service, for: envelope) {
-            return send(correlation, to: lane, &actions)
+            return send(entry, correlation, to: lane, &actions)
         }
-        let client = message.client
+        let client = entry.message.client
         let line = waiting[service]
         if line?.count ?? 0 >= Self.waitingMax {
             finish(correlation, with: .unavailable("\(service) has too much to do; try again."), &actions)
@@ -263,23 +264,22 @@ package struct Dispatcher<Origin> {
     package mutating func reply(
         _ message: BusMessage, from id: LaneID, now: BusClock.Milliseconds, _ actions: inout [Action]
     ) {
-        heard(id, now: now)
-        lanes[id]?.inFlight.remove(message.envelope.correlation)
+        guard let lane = lanes[id] else { return }
+        let correlation = message.envelope.correlation
+        lane.heard(now: now)
+        lane.inFlight.remove(correlation)
         // Unknown: the deadline passed, or a lane that was given up answered after all.
-        guard let entry = pending[message.envelope.correlation], entry.lane == id,
+        guard let entry = pending[correlation], entry.lane === lane,
             entry.message.envelope.kind == message.envelope.kind
         else { return }
-        pending[message.envelope.correlation] = nil
-        if !entry.message.envelope.writes, let answered = lanes[id]?.answered, answered < entry.sending {
-            lanes[id]?.answered = entry.sending
-        }
+        pending[correlation] = nil
+        if !entry.message.envelope.writes { lane.answered = max(lane.answered, entry.sending) }
         var answer = message
         // Zero for the gateway's own requests, which need no correlation; setting it would copy the envelope.
         if entry.originCorrelation != 0 { answer.envelope.correlation = entry.originCorrelation }
         actions.append(.answer(entry.origin, answer))
-        if let service = lanes[id]?.hello.service, let queue = waiting[service[...]], !queue.isEmpty {
-            dispatchWaiting(service[...], now: now, &actions)
-        }
+        let service = lane.hello.service[...]
+        if !waiting.isEmpty, waiting[service]?.isEmpty == false { dispatchWaiting(service, now: now, &actions) }
     }
 
     /// Whether a request is unanswered.
@@ -302,9 +302,9 @@ package struct Dispatcher<Origin> {
                 finish(correlation, with: .timedOut, &actions)
             }
         }
-        for lane in lanes.values where now - lane.lastHeard > Self.silenceMax {
-            fellSilent(lane, now: now, &actions)
-        }
+        // Each suspect is determined before the requests of the other silent lanes move.
+        let silent = lanes.values.filter { now - $0.lastHeard > Self.silenceMax }.map { ($0.id, suspect(of: $0)) }
+        for (id, suspect) in silent { gone(id, .silent(suspect: suspect), now: now, &actions) }
     }
 
     /// While a replica of a service is leaving, its queued requests wait for the successor: the next writer, or the
@@ -312,10 +312,8 @@ package struct Dispatcher<Origin> {
     private mutating func waitForSuccessors(now: BusClock.Milliseconds) {
         let services = Set(lanes.values.filter(\.isLeaving).map { $0.hello.service[...] })
         guard !services.isEmpty else { return }
-        for (correlation, entry) in pending where entry.lane == nil {
-            if services.contains(entry.message.envelope.destination) {
-                pending[correlation]?.laneDeadline = now + Self.laneWaitMax
-            }
+        for entry in pending.values where entry.lane == nil {
+            if services.contains(entry.message.envelope.destination) { entry.laneDeadline = now + Self.laneWaitMax }
         }
     }
 
@@ -338,16 +336,14 @@ package struct Dispatcher<Origin> {
 
     // MARK: Sending
 
-    private mutating func send(_ correlation: UInt64, to lane: LaneID, _ actions: inout [Action]) {
-        guard var entry = pending.removeValue(forKey: correlation) else { return }
+    private mutating func send(_ entry: Pending, _ correlation: UInt64, to lane: Lane, _ actions: inout [Action]) {
         entry.lane = lane
         entry.attempts += 1
         lastSending += 1
         entry.sending = lastSending
-        lanes[lane]?.inFlight.insert(correlation)
-        lanes[lane]?.taken += 1
-        actions.append(.send(lane, entry.message))
-        pending[correlation] = entry
+        lane.inFlight.insert(correlation)
+        lane.taken += 1
+        actions.append(.send(lane.id, entry.message))
     }
 
     private mutating func dispatchWaiting(
@@ -358,7 +354,8 @@ package struct Dispatcher<Origin> {
         // writer also takes shared writes, so if no lane takes those, none takes a write.
         var (takesWrites, takesShared) = (true, true)
         line.takeInOrder { correlation in
-            guard let envelope = pending[correlation]?.message.envelope else { return .taken }
+            guard let entry = pending[correlation] else { return .taken }
+            let envelope = entry.message.envelope
             let (writes, shared) = (envelope.writes, envelope.shared)
             guard !writes || (shared ? takesShared : takesWrites) else { return .kept }
             guard let lane = chosenLane(of: service, for: envelope) else {
@@ -366,8 +363,8 @@ package struct Dispatcher<Origin> {
                 if shared { takesShared = false }
                 return writes ? .kept : .stop
             }
-            pending[correlation]?.message.envelope.remaining = envelope.deadline - now
-            send(correlation, to: lane, &actions)
+            entry.message.envelope.remaining = envelope.deadline - now
+            send(entry, correlation, to: lane, &actions)
             return .taken
         }
         if !line.isEmpty { waiting[service] = line }
@@ -376,7 +373,7 @@ package struct Dispatcher<Origin> {
     private mutating func finish(_ correlation: UInt64, with failure: BusFailure, _ actions: inout [Action]) {
         guard let entry = pending.removeValue(forKey: correlation) else { return }
         if let lane = entry.lane {
-            lanes[lane]?.inFlight.remove(correlation)
+            lane.inFlight.remove(correlation)
         } else {
             waiting[entry.message.envelope.destination]?.remove(correlation)
         }

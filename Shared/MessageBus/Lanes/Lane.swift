@@ -203,12 +203,18 @@ final class LaneDriver: SocketDriver {
         sayHello()
     }
 
-    func perform(_ work: LaneLink.Work) {
-        switch work {
+    func perform(_ work: inout [LaneLink.Work]) {
+        // As in `BrokerDriver`.
+        work.reverse()
+        while let item = work.popLast() { perform(item) }
+    }
+
+    private func perform(_ work: consuming LaneLink.Work) {
+        switch consume work {
         case .send(let message):
             unanswered -= 1
             send(message)
-        case .call(let message, let completion): call(message, completion)
+        case .call(let message, let completion): call(consume message, completion)
         case .tell(let message): send(message)
         case .setWriter(let writer, let board, let term):
             hello.writer = writer
@@ -300,10 +306,11 @@ final class LaneDriver: SocketDriver {
         send(BusMessage(envelope: envelope.reply(failure.failure)))
     }
 
-    private func call(_ message: BusMessage, _ completion: @escaping @Sendable (LaneLink.CallOutcome) -> Void) {
+    private func call(
+        _ message: consuming BusMessage, _ completion: @escaping @Sendable (LaneLink.CallOutcome) -> Void
+    ) {
         guard isConnected else { return completion(.unsent) }
         lastCorrelation += 1
-        var message = message
         message.envelope.correlation = lastCorrelation
         message.envelope.remaining = message.envelope.deadline - BusClock.now
         calls[lastCorrelation] = Call(

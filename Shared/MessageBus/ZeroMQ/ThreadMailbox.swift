@@ -4,7 +4,7 @@ import Synchronization
 
 /// Passes work from any thread or task to the one thread that owns one or more sockets.
 ///
-/// The owner sleeps in `zmq_poll` or `poll` on `wakeDescriptor`. A post writes to it only while the owner sleeps, so
+/// The owner sleeps in `poll` on `wakeDescriptor`. A post writes to it only while the owner sleeps, so
 /// that under load one wake-up serves a whole batch.
 package final class ThreadMailbox<Item: Sendable>: Sendable {
     private struct State {
@@ -69,7 +69,7 @@ package final class ThreadMailbox<Item: Sendable>: Sendable {
 
     /// Takes all posted items. Owner only.
     package func drain(into items: inout [Item]) {
-        items.removeAll(keepingCapacity: true)
+        if !items.isEmpty { items.removeAll(keepingCapacity: true) }
         state.withLock { swap(&items, &$0.items) }
     }
 

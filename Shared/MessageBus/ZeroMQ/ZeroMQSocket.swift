@@ -51,6 +51,8 @@ public final class ZeroMQSocket {
     let pointer: UnsafeMutableRawPointer
     private let context: ZeroMQContext
     private var message = zmq_msg_t()
+    /// Whether the last use was a `receive` without a message. Only then does the next event make `descriptor` readable.
+    private(set) var isDrained = false
 
     /// A socket without an endpoint. Closing it drops unsent messages (ZMQ_LINGER 0).
     /// - Throws: `ZeroMQError`.
@@ -91,6 +93,14 @@ public final class ZeroMQSocket {
         guard zmq_setsockopt(pointer, option, value, value.utf8.count) == 0 else { throw ZeroMQError("zmq_setsockopt") }
     }
 
+    /// Becomes readable with an event (ZMQ_FD in zmq_getsockopt(3)); see `isDrained`.
+    /// - Throws: `ZeroMQError`.
+    func descriptor() throws -> Int32 {
+        var (descriptor, size) = (Int32(-1), MemoryLayout<Int32>.size)
+        guard zmq_getsockopt(pointer, ZMQ_FD, &descriptor, &size) == 0 else { throw ZeroMQError("zmq_getsockopt") }
+        return descriptor
+    }
+
     /// Accepts connections at `endpoint`.
     /// - Throws: `ZeroMQError`.
     public func bind(_ endpoint: String) throws {
@@ -117,6 +127,7 @@ public final class ZeroMQSocket {
 
     /// Sends all frames as one message, or none of them.
     public func send(_ frames: some Collection<[UInt8]>) throws -> SendResult {
+        isDrained = false
         var remaining = frames.count
         for frame in frames {
             remaining -= 1
@@ -138,14 +149,19 @@ public final class ZeroMQSocket {
     /// The next complete message, or nil when none is available.
     public func receive() throws -> [[UInt8]]? {
         var frames: [[UInt8]] = []
+        isDrained = false
         while true {
             if zmq_msg_recv(&message, pointer, frames.isEmpty ? ZMQ_DONTWAIT : 0) < 0 {
                 switch zmq_errno() {
                 case EINTR: continue
-                case EAGAIN where frames.isEmpty: return nil
+                case EAGAIN where frames.isEmpty:
+                    isDrained = true
+                    return nil
                 default: throw ZeroMQError("zmq_msg_recv")
                 }
             }
+            // A routing id, an envelope, a body and a document.
+            if frames.isEmpty { frames.reserveCapacity(4) }
             frames.append([UInt8](UnsafeRawBufferPointer(start: zmq_msg_data(&message), count: zmq_msg_size(&message))))
             if zmq_msg_more(&message) == 0 { return frames }
         }

@@ -74,4 +74,11 @@ import Testing
             guard case .end(nil)? = third else { throw Missing() }
         }
     }
+
+    @Test func theEndOfASentResponseIsNotEncoded() throws {
+        try withChannel { channel in
+            try channel.writeOutbound(HTTPResponsePart.sent)
+            #expect(try channel.readOutbound(as: HTTPServerResponsePart.self) == nil)
+        }
+    }
 }

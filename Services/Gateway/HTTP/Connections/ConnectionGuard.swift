@@ -12,7 +12,8 @@ import ParseProtocol
 /// body, so the connection stays usable.
 ///
 /// A quick connection costs one check for each part: the clock runs only while a request or a response is incomplete.
-/// The guard precedes `LiveUpgrade` and `RequestHandler`, so it sees their responses.
+/// The guard precedes `RequestHandler`, so it sees its responses. It adds `LiveUpgrade` behind itself with the first
+/// request for an upgrade, because on all other connections each part would pass that handler in vain.
 final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -31,6 +32,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private static let idleMax = TimeAmount.seconds(75)
 
     private let gate: ConnectionGate
+    /// Nil when the handler is in the channel.
+    private var makeUpgrade: (() -> LiveUpgrade)?
     private var registration: ConnectionGate.Registration?
     private var pace: RequestPace
     private var clock: RepeatedTask?
@@ -48,8 +51,9 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     /// A head was refused; the next handlers get nothing more of this connection.
     private var isRefused = false
 
-    init(_ gate: ConnectionGate) {
+    init(_ gate: ConnectionGate, makeUpgrade: @escaping () -> LiveUpgrade) {
         self.gate = gate
+        self.makeUpgrade = makeUpgrade
         pace = RequestPace(
             graceSeconds: gate.settings.graceSeconds, bytesPerSecondMin: gate.settings.bodyBytesPerSecondMin)
     }
@@ -114,6 +118,10 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
             if use.open == 1, head.headerFields[.expect]?.lowercased() == "100-continue" {
                 context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
             }
+            if use.open == 1, LiveUpgrade.isAsked(by: head), let upgrade = makeUpgrade.take() {
+                // Fails for a closed connection, over which nothing is sent.
+                try? context.pipeline.syncOperations.addHandler(upgrade(), position: .after(self))
+            }
         case .body(let buffer):
             use.bodyArrived(now: .now())
             pace.bodyArrived(buffer.readableBytes)
@@ -160,7 +168,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         switch unwrapOutboundIn(data) {
         case .head: isAnswering = true
         case .body: break
-        case .end:
+        case .end, .sent:
             isAnswering = false
             let step = use.answered(now: .now())
             context.write(data, promise: promise)

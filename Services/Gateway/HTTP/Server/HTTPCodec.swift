@@ -15,6 +15,8 @@ package enum HTTPResponsePart: Sendable, Hashable {
     case head(HTTPResponse)
     case body(ByteBuffer)
     case end(HTTPFields?)
+    /// `ResponseOutlet` has written a whole response: the handlers count it as complete, and nothing is encoded.
+    case sent
 }
 
 /// Translates NIO's decoded HTTP/1 requests to HTTPTypes, and responses back for NIO's encoder.
@@ -52,6 +54,9 @@ package final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, Se
             part = .head(HTTPResponseHead(version: .http1_1, status: status, headers: headers))
         case .body(let body): part = .body(.byteBuffer(body))
         case .end(let trailers): part = .end(trailers.map(Self.headers))
+        case .sent:
+            promise?.succeed()
+            return
         }
         context.write(wrapOutboundOut(part), promise: promise)
     }
@@ -83,7 +88,7 @@ package final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, Se
         var fields = HTTPFields()
         fields.reserveCapacity(headers.count)
         for header in headers {
-            if host == nil, header.name.utf8.count == 4, header.name.lowercased() == "host" {
+            if host == nil, header.name == "Host" || header.name.utf8.count == 4 && header.name.lowercased() == "host" {
                 host = header.value
             } else if let name = HTTPField.Name(header.name) {
                 fields.append(HTTPField(name: name, value: header.value))

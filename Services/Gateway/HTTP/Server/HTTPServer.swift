@@ -63,7 +63,7 @@ struct HTTPServer: ProcessPart {
 
     /// Adds the handlers of a connection. From the socket to the last: `ResponseOutlet`, `ByteWatch`, NIO's encoder and
     /// decoder, `OldClientHandler`, `HTTPCodec`, `handlers`, `RequestHandler`. `RequestHandler` inserts
-    /// `ResponseOutlet`; `ConnectionGuard` inserts `ByteWatch` and `OldClientHandler`.
+    /// `ResponseOutlet`; `ConnectionGuard` inserts `ByteWatch`, `OldClientHandler` and `LiveUpgrade`.
     /// - Throws: for a closed connection.
     private func setUp(_ channel: any Channel, among connections: OpenConnections) throws {
         let pipeline = channel.pipeline.syncOperations

@@ -94,7 +94,7 @@ extension RequestHandler {
     func write(_ outgoing: OutgoingResponse, _ sent: EventLoopPromise<Void>?, _ context: ChannelHandlerContext) {
         switch outgoing {
         case .bytes(let first, let more):
-            outlet.send(first, more, promise: sent) { context.write(wrapOutboundOut(.end(nil)), promise: nil) }
+            outlet.send(first, more, promise: sent) { context.write(wrapOutboundOut(.sent), promise: nil) }
         case .response(let response):
             context.write(wrapOutboundOut(.head(response.head)), promise: nil)
             if case .whole(let buffer) = response.body, buffer.readableBytes > 0 {

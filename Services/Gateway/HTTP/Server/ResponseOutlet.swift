@@ -7,7 +7,6 @@ final class ResponseOutlet: ChannelOutboundHandler, RemovableChannelHandler {
     typealias OutboundOut = IOData
 
     private var context: ChannelHandlerContext?
-    private var isEnding = false
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
@@ -16,8 +15,7 @@ final class ResponseOutlet: ChannelOutboundHandler, RemovableChannelHandler {
     /// Sends the bytes of a whole response.
     /// - Parameters:
     ///   - promise: succeeds when the socket has the last byte.
-    ///   - end: sends `.end` down the pipeline, by which `ConnectionGuard` and the other handlers count the response as
-    ///     complete.
+    ///   - end: sends `HTTPResponsePart.sent` down the pipeline.
     func send(_ first: ByteBuffer, _ more: ByteBuffer?, promise: EventLoopPromise<Void>?, end: () -> Void) {
         // The handler has left the pipeline: the connection is closed.
         guard let context else {
@@ -26,16 +24,7 @@ final class ResponseOutlet: ChannelOutboundHandler, RemovableChannelHandler {
         }
         context.write(wrapOutboundOut(.byteBuffer(first)), promise: more == nil ? promise : nil)
         if let more { context.write(wrapOutboundOut(.byteBuffer(more)), promise: promise) }
-        isEnding = true
         end()
-        isEnding = false
         context.flush()
-    }
-
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        // When the previous response was chunked, the encoder turns this `.end` into a final chunk, which is dropped.
-        guard isEnding else { return context.write(data, promise: promise) }
-        // The promise succeeds with the response's last byte.
-        if let promise { context.write(wrapOutboundOut(.byteBuffer(ByteBuffer())), promise: promise) }
     }
 }
