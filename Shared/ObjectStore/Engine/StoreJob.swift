@@ -84,11 +84,9 @@ extension WriterThread {
 
         /// - Parameter isCarefully: a failure of this job must not harm another job.
         func perform(in transaction: StoreTransaction, isCarefully: Bool) throws {
-            transaction.runsAtOnce = job.changesAtOnce(in: transaction)
+            transaction.runsAtOnce = !isCarefully && job.changesAtOnce(in: transaction)
             if transaction.runsAtOnce {
-                try isCarefully
-                    ? transaction.atOnce { try run(in: transaction) }
-                    : transaction.outright { try run(in: transaction) }
+                try transaction.outright { try run(in: transaction) }
             } else if job.seldomFails, !isCarefully {
                 try transaction.unguarded { try run(in: transaction) }
             } else {

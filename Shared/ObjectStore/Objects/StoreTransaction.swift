@@ -116,15 +116,15 @@ public final class StoreTransaction: ObjectReader {
     // | function    | no savepoint in    | may throw               | changes of a failed job are undone by  |
     // |-------------|--------------------|-------------------------|----------------------------------------|
     // | `atOnce`    | SQLite             | before its first change | an enclosing savepoint or the group    |
-    // | `outright`  | SQLite, PostgreSQL | before its first change | the group; PostgreSQL: it runs again   |
+    // | `outright`  | SQLite, PostgreSQL | before its first change | the group, which runs again            |
     // | `unguarded` | SQLite             | at any time             | the group, which runs again            |
     //
     // A group runs again with a savepoint for each such job (`GroupCommit`).
 
     /// Runs `body` without a savepoint, which would copy every changed page. `body` must throw only before its first
     /// change; `changesAtOnce` decides which changes qualify.
-    /// - Throws: errors of `body`; `PartialChange` if it changed something before, for example when the disk fails. An
-    ///   enclosing savepoint rolls this back, else the whole group is rolled back.
+    /// - Throws: errors of `body`; `PartialChange` if it may have changed something before, for example when the disk
+    ///   fails. An enclosing savepoint rolls this back, else the whole group is rolled back.
     package func atOnce<T>(_ body: () throws -> T) throws -> T {
         // PostgreSQL aborts the whole transaction when it refuses one statement.
         guard dialect == .sqlite || isOutright else { return try nested(body) }
@@ -132,7 +132,10 @@ public final class StoreTransaction: ObjectReader {
         do {
             return try body()
         } catch {
-            guard work == before.2 else { throw (error as? PartialChange) ?? PartialChange(cause: error) }
+            // SQLite does not count a row of which it has changed one index when the next one is damaged.
+            guard work == before.2, StorageTrouble(error) == nil else {
+                throw (error as? PartialChange) ?? PartialChange(cause: error)
+            }
             schema = before.0
             commitActions.removeSubrange(before.1...)
             watched.removeSubrange(before.3...)
@@ -151,7 +154,7 @@ public final class StoreTransaction: ObjectReader {
     private var postponed: Int64 = 0
     private var work: Int64 { connection.totalChanges + postponed }
 
-    /// Whether any job of the group was `unguarded` in SQLite.
+    /// Whether any job of the group was `outright` or `unguarded` in SQLite.
     private(set) var hasUnguarded = false
 
     /// Starts the next group.
@@ -159,7 +162,7 @@ public final class StoreTransaction: ObjectReader {
 
     /// In PostgreSQL it does not wait for each row.
     func outright<T>(_ body: () throws -> T) throws -> T {
-        if dialect == .sqlite { return try atOnce(body) }
+        if dialect == .sqlite { return try unguarded(body) }
         (isOutright, hasOutright) = (true, true)
         defer { isOutright = false }
         return try atOnce(body)
