@@ -239,9 +239,7 @@ public final class Outbox: Sendable {
             let known = Set(outcomes.map(\.id))
             outcomes += messages.filter { !known.contains($0.id) }.map { ($0.id, .givenBack(dueAt: $0.dueAt)) }
         }
-        let isUrgent =
-            messages.count == Self.batchMax
-            || waiters.withLock { waiters in messages.contains { waiters[$0.key] != nil } }
+        let isUrgent = waiters.withLock { waiters in messages.contains { waiters[$0.key] != nil } }
         try await book.note(outcomes, isUrgent: isUrgent)
         let pauses = outcomes.compactMap { if case .again(let pause, _, _) = $0.outcome { pause } else { nil } }
         if let pause = pauses.min() {

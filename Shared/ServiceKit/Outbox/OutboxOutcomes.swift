@@ -31,8 +31,8 @@ final class OutboxOutcomes: Sendable {
     private let urgency = WakeUp()
 
     /// Time for collecting outcomes. The receivers of one order's messages respond within some milliseconds of each
-    /// other. In 50 ms a busy shop makes tens of orders, whose messages then travel and are removed together.
-    private static let gathering = Duration.milliseconds(50)
+    /// other. In 20 ms a busy shop makes several orders, whose messages then travel and are removed together.
+    private static let gathering = Duration.milliseconds(20)
 
     init(store: ClassStore, parked: ParkedMessages) {
         self.store = store
@@ -40,8 +40,7 @@ final class OutboxOutcomes: Sendable {
     }
 
     /// Stores the outcomes, and returns when they are committed.
-    /// - Parameter isUrgent: true when a task waits for the delivery, or many messages wait; then the commit is not
-    ///   delayed.
+    /// - Parameter isUrgent: true when a task waits for the delivery; then the commit is not delayed.
     /// - Throws: errors of the store; then no outcome was stored.
     func note(_ outcomes: [(id: Int64, outcome: Outcome)], isUrgent: Bool) async throws {
         try await withCheckedThrowingContinuation { (waiter: CheckedContinuation<Void, any Error>) in
