@@ -21,7 +21,7 @@ class EntryPoint:
         return getattr(importlib.import_module(module), name)
 
 
-# Python's own digests remain.
+# Without _hashlib, Python's own digests remain.
 for missing in ("ssl", "_hashlib", "bz2", "lzma", "gzip"):
     sys.modules[missing] = None
 sys.modules["http.client"] = types.ModuleType("http.client")

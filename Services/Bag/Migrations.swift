@@ -27,12 +27,13 @@ let bagMigrations = [
     Migration(22, "runningCheckouts", runningCheckouts),
 ]
 
-/// The conditions are those of `CheckoutState.isRunning`.
+/// The conditions are those of `CheckoutState.runningCondition`. The old indexes go last: PostgreSQL lets nobody read the
+/// table from then on until the commit.
 private let runningCheckouts = [
+    "CREATE INDEX checkoutsOpenOf ON checkouts(customerId) WHERE state NOT IN ('made', 'failed')",
+    "CREATE UNIQUE INDEX checkoutsOpen ON checkouts(orderId) WHERE state NOT IN ('made', 'failed')",
     "DROP INDEX checkoutsRunningOf",
     "DROP INDEX checkoutsRunning",
-    "CREATE INDEX checkoutsRunningOf ON checkouts(customerId) WHERE state NOT IN ('made', 'failed')",
-    "CREATE UNIQUE INDEX checkoutsRunning ON checkouts(orderId) WHERE state NOT IN ('made', 'failed')",
 ]
 
 /// When a refund that failed later had been done (NULL: it did not), and the first of the refunds that a retry repeats.

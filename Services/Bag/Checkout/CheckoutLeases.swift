@@ -32,7 +32,7 @@ package struct CheckoutLeases: Sendable {
         return try transaction.execute(
             """
             UPDATE checkouts SET driver = ?1, drivenUntil = ?2 WHERE id = ?3
-            AND \(CheckoutState.isRunning) AND (driver = ?1 OR drivenUntil <= ?4 OR drivenUntil > ?2)
+            AND \(CheckoutState.runningCondition) AND (driver = ?1 OR drivenUntil <= ?4 OR drivenUntil > ?2)
             """, values(at: now) + [.text(checkoutId), .int(now.milliseconds)]) == 1
     }
 

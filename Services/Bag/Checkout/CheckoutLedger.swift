@@ -46,7 +46,7 @@ package struct CheckoutLedger: Sendable {
 
     static func running(_ orderId: String, in store: ObjectReader) throws -> String? {
         try store.rows(
-            "SELECT id FROM checkouts WHERE orderId = ? AND \(CheckoutState.isRunning)", [.text(orderId)]
+            "SELECT id FROM checkouts WHERE orderId = ? AND \(CheckoutState.runningCondition)", [.text(orderId)]
         ).first?.text("id")
     }
 
@@ -55,7 +55,7 @@ package struct CheckoutLedger: Sendable {
     static func requireNotBeingPaid(_ item: BagItem, in store: ObjectReader) throws {
         let paying = try store.rows(
             """
-            SELECT lines FROM checkouts WHERE customerId = ? AND \(CheckoutState.isRunning)
+            SELECT lines FROM checkouts WHERE customerId = ? AND \(CheckoutState.runningCondition)
             """, [.text(item.customerId)])
         for row in paying {
             let lines = try JSON(parsing: row.text("lines")).arrayValue ?? []
@@ -74,7 +74,7 @@ package struct CheckoutLedger: Sendable {
             // A lease that expires later than `end` was written before the clock was set back; it counts as expired.
             try reader.rows(
                 """
-                SELECT id FROM checkouts WHERE \(CheckoutState.isRunning) AND actionSince IS NULL \
+                SELECT id FROM checkouts WHERE \(CheckoutState.runningCondition) AND actionSince IS NULL \
                 AND (drivenUntil <= ? OR drivenUntil > ?)
                 """, [.int(end == nil ? .max : now.milliseconds), .int(end?.milliseconds ?? .max)]
             ).map { try $0.text("id") }
@@ -86,7 +86,7 @@ package struct CheckoutLedger: Sendable {
         try await store.read(for: nil) { reader in
             try reader.rows(
                 """
-                SELECT id FROM checkouts WHERE \(CheckoutState.isRunning) AND actionSince IS NOT NULL
+                SELECT id FROM checkouts WHERE \(CheckoutState.runningCondition) AND actionSince IS NOT NULL
                 ORDER BY actionSince
                 """, []
             ).map { try $0.text("id") }
@@ -144,7 +144,7 @@ package struct CheckoutLedger: Sendable {
             switch state {
             case .started: "state = 'started'"
             case .reserved: "state IN ('started', 'reserved')"
-            case .charged, .decided: CheckoutState.isRunning
+            case .charged, .decided: CheckoutState.runningCondition
             }
         try await store.write(for: nil, seldomFails: true) { transaction in
             let changed = try transaction.execute(
@@ -196,7 +196,7 @@ package struct CheckoutLedger: Sendable {
         let changed = try transaction.execute(
             """
             UPDATE checkouts SET state = ?, reply = ?, orderNo = ?, chargeId = coalesce(?, chargeId), source = '{}',
-            updatedAt = ? WHERE id = ? AND \(CheckoutState.isRunning)
+            updatedAt = ? WHERE id = ? AND \(CheckoutState.runningCondition)
             """,
             [
                 .text(CheckoutState.decided(outcome).name), .blob(reply), orderNo.map(SQLValue.int) ?? .null,

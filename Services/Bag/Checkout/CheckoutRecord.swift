@@ -66,7 +66,7 @@ struct CheckoutRecord {
 extension CheckoutState {
     /// Selects running checkouts, as the conditions of two indexes do. For a list of three names SQLite would fill a
     /// temporary table in each statement that changes a checkout.
-    package static let isRunning = "state NOT IN ('made', 'failed')"
+    package static let runningCondition = "state NOT IN ('made', 'failed')"
 
     /// The value of the column `state`.
     var name: String {

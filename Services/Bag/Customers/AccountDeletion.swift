@@ -43,7 +43,7 @@ package enum AccountDeletion {
 
     private static func isPaying(_ userId: String, in transaction: StoreTransaction) throws -> Bool {
         try !transaction.rows(
-            "SELECT 1 FROM checkouts WHERE customerId = ? AND \(CheckoutState.isRunning) LIMIT 1",
+            "SELECT 1 FROM checkouts WHERE customerId = ? AND \(CheckoutState.runningCondition) LIMIT 1",
             [.text(userId)]
         ).isEmpty
     }

@@ -407,8 +407,9 @@ func headerName(_ text: String) -> HTTPField.Name {
 /// 15 bytes are enough for the first two billion ids of a run.
 enum RequestIds {
     private static let prefix = Names.random(9)
-    /// Begins with six digits: ids of one width are in order, and each stored reply comes last in its table's index.
-    private static let last = Atomic<UInt64>(60_466_175)  // 36^5 - 1
+    /// Begins at 36^5, with six digits. Ids of one width are in order, so a service appends its stored replies, which
+    /// have these keys, at the end of their index.
+    private static let last = Atomic<UInt64>(60_466_175)
 
     static func next() -> String {
         prefix + String(last.wrappingAdd(1, ordering: .relaxed).newValue, radix: 36)

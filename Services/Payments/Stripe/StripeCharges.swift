@@ -28,8 +28,9 @@ struct StripeCharges: Sendable {
         form.add("metadata[order_id]", order.orderId)
         form.add("metadata[operation_id]", key)
         do {
-            return try Self.read(
-                try await client.ask(.post, "/v1/charges", form, key: key, object: "charge"), for: order)
+            let made = try await client.ask(
+                .post, "/v1/charges", form, key: key, object: "charge", isRefusal: { $0.refusal != nil })
+            return try Self.read(made, for: order)
         } catch let trouble as StripeTrouble {
             guard case .fault(let error) = trouble.reason else { throw trouble }
             try await operations.refused(key, for: share)

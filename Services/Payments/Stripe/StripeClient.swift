@@ -46,7 +46,7 @@ package struct StripeClient: Sendable {
     /// - Throws: `ProviderFailure` for a decision against the card, `StripeTrouble` for everything else.
     package func ask(
         _ method: OutboundRequest.Method, _ path: String, _ form: StripeForm = [:], key: String? = nil, object: String,
-        isRefusal: (StripeError) -> Bool = { $0.refusal != nil }
+        isRefusal: (StripeError) -> Bool = { _ in false }
     ) async throws -> JSON {
         do {
             let found = try await look(method, path, form, key: key, object: object)
@@ -56,8 +56,11 @@ package struct StripeClient: Sendable {
             keyStanding.note(isRefused: false)
             throw failure
         } catch let trouble as StripeTrouble where trouble.needsOperator {
-            if case .fault(let error) = trouble.reason, isRefusal(error) {
+            if case .fault(let error) = trouble.reason, isRefusal(error), !error.isOfOtherMode {
                 keyStanding.note(isRefused: false)
+                logger.notice(
+                    "Stripe refuses a request for good.",
+                    metadata: ["stripe.path": "\(path)", "stripe.problem": "\(trouble)"])
                 throw trouble
             }
             if trouble.refusesKey { keyStanding.note(isRefused: true) }

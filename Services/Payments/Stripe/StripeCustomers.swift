@@ -17,7 +17,8 @@ struct StripeCustomers: Sendable {
         }
         do {
             return try ProviderCustomer(
-                try await client.ask(.post, "/v1/customers", form, key: key, object: "customer"))
+                try await client.ask(
+                    .post, "/v1/customers", form, key: key, object: "customer", isRefusal: { $0.refusal != nil }))
         } catch let trouble as StripeTrouble {
             if case .fault(let error) = trouble.reason, let refusal = error.refusal { throw refusal }
             throw trouble
@@ -27,9 +28,10 @@ struct StripeCustomers: Sendable {
     /// Succeeds when the customer is already deleted.
     func delete(_ id: String) async throws {
         do {
-            _ = try await client.ask(.delete, "/v1/customers/\(StripeForm.escaped(id))", object: "customer")
+            _ = try await client.ask(
+                .delete, "/v1/customers/\(StripeForm.escaped(id))", object: "customer", isRefusal: \.isMissing)
         } catch let trouble as StripeTrouble {
-            guard case .fault(let error) = trouble.reason, error.status == 404 else { throw trouble }
+            guard case .fault(let error) = trouble.reason, error.isMissing else { throw trouble }
         }
     }
 
@@ -39,9 +41,10 @@ struct StripeCustomers: Sendable {
     func paymentMethod(of id: String) async throws -> String {
         let customer: JSON
         do {
-            customer = try await client.ask(.get, "/v1/customers/\(StripeForm.escaped(id))", object: "customer")
+            customer = try await client.ask(
+                .get, "/v1/customers/\(StripeForm.escaped(id))", object: "customer", isRefusal: \.isMissing)
         } catch let trouble as StripeTrouble {
-            guard case .fault(let error) = trouble.reason, error.status == 404 else { throw trouble }
+            guard case .fault(let error) = trouble.reason, error.isMissing else { throw trouble }
             throw ProviderFailure.noSuch("customer", id)
         }
         if customer["deleted"] == true { throw ProviderFailure.noSuch("customer", id) }

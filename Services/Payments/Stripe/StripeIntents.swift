@@ -150,11 +150,13 @@ struct StripeIntents: Sendable {
     /// is safe, because an intent can charge the customer only once.
     private func ask(_ path: String, _ form: StripeForm, key: String) async throws -> JSON {
         do {
-            return try await client.ask(.post, path, form, key: key, object: "payment_intent")
+            return try await client.ask(
+                .post, path, form, key: key, object: "payment_intent", isRefusal: { $0.refusal != nil })
         } catch let trouble as StripeTrouble {
             guard case .later(_, isReplayed: true) = trouble.reason else { throw trouble }
             return try await client.ask(
-                .post, path, form, key: "\(key):\(Names.random(8))", object: "payment_intent")
+                .post, path, form, key: "\(key):\(Names.random(8))", object: "payment_intent",
+                isRefusal: { $0.refusal != nil })
         }
     }
 }

@@ -51,17 +51,16 @@ package struct StripeProvider: PaymentProvider {
 
     /// - Parameter id: `ch_…` or `pi_…`, letters, digits and `_` only.
     package func foreignCharge(_ id: String, for _: WorkShare?) async throws -> ForeignCharge? {
-        func isUnknown(_ error: StripeError) -> Bool { error.status == 404 }
         let charge: JSON?
         do {
             charge =
                 id.hasPrefix("pi_")
                 ? try await client.ask(
                     .get, "/v1/payment_intents/\(id)", ["expand[]": "latest_charge"], object: "payment_intent",
-                    isRefusal: isUnknown)["latest_charge"]
-                : try await client.ask(.get, "/v1/charges/\(id)", object: "charge", isRefusal: isUnknown)
+                    isRefusal: \.isMissing)["latest_charge"]
+                : try await client.ask(.get, "/v1/charges/\(id)", object: "charge", isRefusal: \.isMissing)
         } catch let trouble as StripeTrouble {
-            if case .fault(let error) = trouble.reason, isUnknown(error) { return nil }
+            if case .fault(let error) = trouble.reason, error.isMissing { return nil }
             throw trouble
         }
         return charge.flatMap(ForeignCharge.init(stripe:))

@@ -12,8 +12,8 @@ package struct StripeTrouble: Error, Sendable, CustomStringConvertible {
         /// 409, 429 and 5xx: retry later. `isReplayed`: Stripe stored this fault under the idempotency key, so the same
         /// key gets nothing else for a day.
         case later(status: Int, isReplayed: Bool)
-        /// 400, 401, 403 and 404: Stripe refuses the form of the request. The operator or a developer must fix
-        /// something.
+        /// 400, 401, 403 and 404: Stripe refuses the request. Unless its data decide that (`StripeError.refusal`), the
+        /// operator or a developer must fix something.
         case fault(StripeError)
         /// The amount or currency differs from the request.
         case mismatch(String)
@@ -122,6 +122,12 @@ package struct StripeError: Sendable, Equatable, CustomStringConvertible {
         default: nil
         }
     }
+
+    /// Whether the object does not exist.
+    var isMissing: Bool { status == 404 }
+
+    /// Whether the request names an object of the other mode, test or live: the shop has keys of both.
+    var isOfOtherMode: Bool { message.contains("a similar object exists in") }
 
     private static let sources = ["source", "customer", "payment_method", "card", "id"]
 }

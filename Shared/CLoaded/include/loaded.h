@@ -1,6 +1,6 @@
-// Functions of a library that the first call of one of them loads: most processes never call any, and with the libraries
-// that it needs it takes half a MB of memory in each. A source file defines LIBRARY, the library's file name, before it
-// includes this header.
+// Functions of a library that the first call of one of them loads: most processes never call any, and with the
+// libraries that it needs it takes half a MB of memory in each. A source file defines LIBRARY, the library's file name,
+// before it includes this header.
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -97,6 +97,8 @@ package struct Dispatcher<Origin> {
     /// A lane is connected, has a new role, or has reconnected.
     package mutating func hello(_ id: LaneID, _ hello: Hello, now: BusClock.Milliseconds, _ actions: inout [Action]) {
         reconnected(id, hello.connection, now: now, &actions)
+        // A lane keeps its service.
+        if let known = lanes[id], known.hello.service != hello.service { gone(id, .closed, now: now, &actions) }
         let lane: Lane
         if let known = lanes[id] {
             lane = known

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Passes work from any thread or task to the one thread that owns one or more sockets.
 ///
-/// The owner sleeps in `poll` on `wakeDescriptor`. A post writes to it only while the owner sleeps, so
-/// that under load one wake-up serves a whole batch.
+/// The owner sleeps in `poll` on `wakeDescriptor`. A post writes to it only while the owner sleeps, so that under load
+/// one wake-up serves a whole batch.
 package final class ThreadMailbox<Item: Sendable>: Sendable {
     private struct State {
         var items: [Item] = []

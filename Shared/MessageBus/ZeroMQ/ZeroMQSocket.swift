@@ -104,12 +104,14 @@ public final class ZeroMQSocket {
     /// Accepts connections at `endpoint`.
     /// - Throws: `ZeroMQError`.
     public func bind(_ endpoint: String) throws {
+        isDrained = false
         guard zmq_bind(pointer, endpoint) == 0 else { throw ZeroMQError("zmq_bind") }
     }
 
     /// Connects to `endpoint`, now or as soon as a peer listens there.
     /// - Throws: `ZeroMQError`.
     public func connect(_ endpoint: String) throws {
+        isDrained = false
         guard zmq_connect(pointer, endpoint) == 0 else { throw ZeroMQError("zmq_connect") }
     }
 

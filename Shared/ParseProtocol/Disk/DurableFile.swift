@@ -65,9 +65,9 @@ public enum DurableFile {
     /// Writes files of one folder and syncs the folder once for all of them. Each replaces an existing file of its
     /// name.
     ///
-    /// The disk writes all drafts before the first is synced, and all are synced before the first gets its name: the
-    /// files then share the blocks of their inodes and of the folder.
-    /// - Parameter files: their names, without `/`, and contents. All are open at the same time.
+    /// The disk begins to write all drafts before the first is synced, and all are synced before the first gets its
+    /// name: the files then share the blocks of their inodes and of the folder.
+    /// - Parameter files: their names, without `/`, and contents; not more than the process may open at the same time.
     /// - Returns: the results in the same order. A file that fails does not prevent the others from being written.
     public static func write(
         _ files: [(name: String, bytes: [UInt8])], in folder: String

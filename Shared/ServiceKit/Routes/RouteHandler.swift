@@ -60,10 +60,13 @@ package final class RouteHandler: LaneHandler {
     package func handle(_ request: ServiceRequest) { handle(request.traced(), by: routes[request.kind]) }
 
     private func handle(_ request: ServiceRequest, by route: ServiceRoutes.Route?) {
-        switch route {
-        case .write, .plainWrite, .choice, .parts: break
-        default: submitWrites()  // A read may take a while.
-        }
+        let isWrite =
+            switch route {
+            case .write, .plainWrite, .choice, .parts: true
+            default: false
+            }
+        // A read, or the decoding of much, may take a while.
+        if !isWrite || !Self.isSmall(request) { submitWrites() }
         switch route {
         case .read(let body):
             read(request, body)
@@ -247,12 +250,16 @@ package final class RouteHandler: LaneHandler {
     /// Larger documents are decoded in a task, so that they do not block the lane.
     private static let firstStepBytesMax = 16_384
 
+    private static func isSmall(_ request: ServiceRequest) -> Bool {
+        request.documents.allSatisfy { $0.count <= firstStepBytesMax }
+    }
+
     /// Tries the first read of a task on the lane. If it takes longer than a slice, the task starts it again.
     private func startReading(_ request: ServiceRequest, _ begin: @escaping ServiceRoutes.FirstStep) {
         takeSent()
         let start = Self.now
         do {
-            let isSmall = request.documents.allSatisfy { $0.count <= Self.firstStepBytesMax }
+            let isSmall = Self.isSmall(request)
             let rest = isSmall && !isServerSlow ? try attempt(request, at: start, { try begin(request, reader) }) : nil
             let used = Self.now - start
             Self.start(

@@ -204,11 +204,11 @@ import Testing
         let bag = try await BagStore()
         let plan = try await bag.store.read {
             try $0.rows(
-                "EXPLAIN QUERY PLAN SELECT id FROM checkouts WHERE \(column) = ? AND \(CheckoutState.isRunning)",
+                "EXPLAIN QUERY PLAN SELECT id FROM checkouts WHERE \(column) = ? AND \(CheckoutState.runningCondition)",
                 [.text("")]
             ).map { try $0.text("detail") }
         }
-        #expect(plan.count == 1 && plan.allSatisfy { $0.contains("checkoutsRunning") }, "\(plan)")
+        #expect(plan.count == 1 && plan.allSatisfy { $0.contains("checkoutsOpen") }, "\(plan)")
     }
 
     private static func age(_ key: String, in bag: BagStore) async throws {

@@ -221,7 +221,12 @@ import Testing
             let error = await parseError { _ = try await bench.charges.charge(small) }
             #expect(error?.details?["code"] == "amount_too_small")
             #expect(try await double.state().taken == 1)
-            #expect(bench.log.entries.isEmpty, "Customers raise no alert.")
+            let said = bench.log.entries.map(\.level)
+            #expect(said == [.notice, .notice, .notice], "Customers raise no alert.")
+
+            try await double.fail("401", ".*")
+            _ = await parseError { _ = try await bench.charges.charge(PaymentBench.order("d", token: "tok_visa")) }
+            #expect(bench.log.entries.contains { $0.level == .critical }, "A refused key does.")
         }
     }
 
@@ -239,7 +244,7 @@ import Testing
                 #expect(error?.details?["code"] == "charge_already_refunded")
             }
             #expect(try await double.state().back == 1999)
-            #expect(bench.log.entries.isEmpty, "A refusal needs no operator.")
+            #expect(!bench.log.entries.contains { $0.level == .critical }, "A refusal needs no operator.")
         }
     }
 

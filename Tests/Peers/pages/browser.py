@@ -7,6 +7,7 @@ is answered with no.
 import contextlib
 import ctypes
 import errno
+import functools
 import shutil
 import socket
 import time
@@ -27,8 +28,9 @@ SHOWN = """() => new Promise((resolve) => requestAnimationFrame(() => requestAni
   () => resolve(!document.querySelector('#content .bones')))))"""
 
 
+@functools.cache
 def hide_network_changes():
-    """Refuses netlink sockets to this process and the browsers that it starts.
+    """Refuses netlink sockets to this thread and the browsers that it starts.
 
     Other tests add and remove network devices on the same machine. Chromium would notice and cancel all its requests
     (`ERR_NETWORK_CHANGED`), the ones to this machine too.

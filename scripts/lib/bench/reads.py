@@ -149,11 +149,11 @@ def beside_bare(turns, suite, bare, name, title, paths, share):
         f"{name}-tail", f"p99 / p50 of {title}, 64 connections", unit="", better="less",
         rounds=tails(loads), limit=BARE, limit_rounds=tails(bare_loads[1:]), target=TAIL, steal=workload.steal,
         note=f"p50 {min(met.p50 for met in loads):.2f} ms, p99 {max(met.p99 for met in loads):.2f} ms at most"
-        + (f"; {percent(misses / (hits + misses))} missed the cache" if hits else ""))
+        + (f"; {percent(misses / (hits + misses))} missed the cache, warm-up included" if hits else ""))
 
 
 def hot_tail(turns, suite, path):
-    """p99 / p50 of one object, which never misses the cache, beside a file of as many bytes from nginx."""
+    """p99 / p50 of one object, which hardly ever misses the cache, beside a file of as many bytes from nginx."""
     site = suite.path("hot")
     os.makedirs(site)
     with open(os.path.join(site, "object.json"), "wb") as file:

@@ -88,7 +88,8 @@ package final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, Se
         var fields = HTTPFields()
         fields.reserveCapacity(headers.count)
         for header in headers {
-            if host == nil, header.name == "Host" || header.name.utf8.count == 4 && header.name.lowercased() == "host" {
+            // Most clients write it so.
+            if host == nil, header.name == "Host" || header.name.lowercased() == "host" {
                 host = header.value
             } else if let name = HTTPField.Name(header.name) {
                 fields.append(HTTPField(name: name, value: header.value))

@@ -163,9 +163,10 @@ package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
         // The queue item may outlive the entry, and it holds a second copy of the key.
         let cost = bytes + 2 * key.bytes + Self.entryOverhead
         guard cost <= entryBytesMax else { return }
+        // Of two reads at once, the second response finds the entry of the first.
+        let isInMain = ghosts.contains(key.hashValue) || entries[key]?.isInMain == true
         drop(key)
         lastSerial += 1
-        let isInMain = ghosts.remove(key.hashValue) != nil
         entries[key] = Entry(
             answer: answer, stamp: stamp, isForEverybody: isForEverybody, bytes: cost, keptAt: now, serial: lastSerial,
             isInMain: isInMain)

@@ -19,9 +19,9 @@ function request()
   return texts[at]
 end
 
--- The latencies of the answers, from the least, and how many had each. wrk adds latencies of requests that it would have
--- sent at a steady rate (stats_correct in its stats.c). Here each connection sends its next request when it has an
--- answer, and no request is missing: this takes them out.
+-- The latencies of the answers, from the least, and how many had each. wrk adds latencies of requests that it would
+-- have sent at a steady rate (stats_correct in its stats.c). Here each connection sends its next request when it has
+-- an answer, and no request is missing: this takes them out.
 local function observed(summary, latency)
   local values, counts = {}, {}
   for i = 1, #latency do
