@@ -27,8 +27,8 @@ let bagMigrations = [
     Migration(22, "runningCheckouts", runningCheckouts),
 ]
 
-/// The conditions are those of `CheckoutState.runningCondition`. The old indexes go last: PostgreSQL lets nobody read the
-/// table from then on until the commit.
+/// The conditions are those of `CheckoutState.runningCondition`. The old indexes go last: from then on until the
+/// commit, PostgreSQL lets no other transaction read the table.
 private let runningCheckouts = [
     "CREATE INDEX checkoutsOpenOf ON checkouts(customerId) WHERE state NOT IN ('made', 'failed')",
     "CREATE UNIQUE INDEX checkoutsOpen ON checkouts(orderId) WHERE state NOT IN ('made', 'failed')",

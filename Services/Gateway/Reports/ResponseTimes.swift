@@ -61,7 +61,8 @@ package final class ResponseTimes: Sendable {
     }
 
     private final class Shard: Sendable {
-        /// Empty before the first response: most shards belong to no thread, and a row takes 32 bytes without responses.
+        /// Empty before the first response: most shards belong to no thread, and a row takes 32 bytes without
+        /// responses.
         let rows = Mutex<[Row]>([])
     }
 

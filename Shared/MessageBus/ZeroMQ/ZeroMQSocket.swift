@@ -51,7 +51,8 @@ public final class ZeroMQSocket {
     let pointer: UnsafeMutableRawPointer
     private let context: ZeroMQContext
     private var message = zmq_msg_t()
-    /// Whether the last use was a `receive` without a message. Only then does the next event make `descriptor` readable.
+    /// Whether the last use was a `receive` without a message. Only then does the next event make `descriptor`
+    /// readable.
     private(set) var isDrained = false
 
     /// A socket without an endpoint. Closing it drops unsent messages (ZMQ_LINGER 0).

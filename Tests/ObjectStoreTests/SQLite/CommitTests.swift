@@ -150,10 +150,11 @@ import Testing
     }
 
     /// SQLite counts no change when it has removed a row from one index and finds the next one damaged.
-    @Test(.sqliteOnly("PostgreSQL undoes a failed statement.")) func whatADamagedIndexLeavesHalfDoneIsUndone() async throws {
+    @Test(.sqliteOnly("PostgreSQL undoes a failed statement."))
+    func whatADamagedIndexLeavesHalfDoneIsUndone() async throws {
         let test = try await TestStore([ClassDefinition("T", fields: ["name": .string])])
         let half: Job = {
-            try $0.execute("CREATE TABLE half(uncounted)")
+            _ = try $0.execute("CREATE TABLE half(uncounted)")
             throw StoreError(resultCode: 779, message: "database disk image is malformed")
         }
         let failures = try await commit(
