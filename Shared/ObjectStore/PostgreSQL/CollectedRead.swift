@@ -69,7 +69,7 @@ extension StoreReader {
     private func answers(to reads: [CollectedRead]) -> [Result<ReadObject, ParseError>?] {
         var groups: [[Int]] = []
         for (index, read) in reads.enumerated() {
-            if let shared = groups.firstIndex(where: { $0.contains { reads[$0].sharesStatement(with: read) } }) {
+            if let shared = groups.firstIndex(where: { reads[$0[0]].sharesStatement(with: read) }) {
                 groups[shared].append(index)
             } else {
                 groups.append([index])
@@ -114,13 +114,15 @@ extension StoreReader {
     ) throws {
         let row = sent.twin
         defer { sent.original.takeBack(row) }
-        guard try row.step(), row.int(2) == schema.generation else { return }
+        guard try row.step(), row.int(SingleColumn.generation) == schema.generation else { return }
         var missing = indices
+        let idColumn = SingleColumn.objectId(readsGeneration: true)
         if hasObject(row) {
             repeat {
                 missing.removeAll { index in
                     let read = reads[index]
-                    guard indices.count == 1 || read.objectId.utf8.elementsEqual(row.bytes(3)) else { return false }
+                    guard indices.count == 1 || read.objectId.utf8.elementsEqual(row.bytes(idColumn))
+                    else { return false }
                     let object = try? object(
                         in: row, read.info, read.objectId, keys: read.keys, excludeKeys: read.excludeKeys,
                         caller: read.caller)
@@ -176,9 +178,10 @@ extension ObjectReader {
         let statement = try unboundStatement(info, .allowed, kind, readsGeneration: false, isList: true)
         defer { statement.reset() }
         try statement.bind(utf8: JSON.array(ids.map(JSON.string)).serialized, at: 5)
+        let idColumn = SingleColumn.objectId(readsGeneration: false)
         var documents = [[UInt8]](repeating: [], count: ids.count)
         while try statement.step() {
-            for index in ids.indices where ids[index].utf8.elementsEqual(statement.bytes(2)) {
+            for index in ids.indices where ids[index].utf8.elementsEqual(statement.bytes(idColumn)) {
                 documents[index] = Array(statement.bytes(0))
             }
         }
