@@ -136,7 +136,7 @@ public class ObjectReader {
             try statement.bind(objectId, at: 5)
             guard try statement.step() else { throw ParseError.objectNotFound }
             if readsGeneration {
-                lastGeneration = statement.int(2)
+                lastGeneration = statement.int(SingleColumn.generation)
                 guard hasObject(statement) else { throw ParseError.objectNotFound }
             }
             return try object(
@@ -170,9 +170,16 @@ public class ObjectReader {
         return statement
     }
 
+    /// Columns of `unboundStatement` after the document and `publicRead`.
+    enum SingleColumn {
+        /// With `readsGeneration`: the schema's number.
+        static let generation: Int32 = 2
+        /// With `isList`: the object's id.
+        static func objectId(readsGeneration: Bool) -> Int32 { readsGeneration ? 3 : 2 }
+    }
+
     /// The statement for one object (parameter 5), to which the caller is not bound yet.
-    /// - Parameter isList: for several objects. Parameter 5 is the JSON array of their ids, and the last column is the
-    ///   object's id.
+    /// - Parameter isList: for several objects. Parameter 5 is the JSON array of their ids.
     func unboundStatement(
         _ info: ClassInfo, _ decision: ClassPermissions.Decision, _ kind: CallerKind, readsGeneration: Bool,
         isList: Bool = false

@@ -34,9 +34,9 @@ extension ServiceRoutes {
         }
         read(
             framed: calls.get,
-            sending: { message, request, reader in
+            collecting: { message, request, reader in
                 guard completion == nil else { return nil }
-                return try reader.send(
+                return try reader.collectedRead(
                     message.className, message.objectID, keys: message.keys, excludeKeys: message.excludeKeys,
                     caller: caller(request.envelope.principal, message.className))
             }, answer: getReply

@@ -17,28 +17,28 @@ package final class RouteHandler: LaneHandler {
     private let batch: ReplyBatch
     private let seal: ReplySeal?
     private var credit = LaneCredit()
-    private let sendsReads: Bool
-    /// Reads that `takeSent` sends and answers, in the order of their requests.
-    private var sent: [Sent] = []
+    private let collectsReads: Bool
+    /// Prepared reads that `takeCollected` sends and answers, in the order of their requests.
+    private var collected: [Collected] = []
     /// Nanoseconds that preparing them took.
-    private var sendingTime: UInt64 = 0
+    private var preparingTime: UInt64 = 0
     /// Writes of this batch that the writer's thread has not got yet.
     private var writes: [SubmittedJob] = []
     /// Whether the database failed or was late in this batch. The rest of the batch does not wait for it on the lane,
     /// which must not be silent for long.
     private var isServerSlow = false
 
-    private struct Sent {
+    private struct Collected {
         let request: ServiceRequest
-        let read: SentRead
+        let read: CollectedRead
         let answer: @Sendable (ReadObject) throws -> BusReply
         let alone: ServiceRoutes.Read
     }
 
-    /// Limit of sent reads. A round trip for this number costs little more than the reads themselves.
-    private static let sentMax = 32
+    /// Limit of collected reads. A round trip for this number costs little more than the reads themselves.
+    private static let collectedMax = 32
     /// Nanoseconds that the lane waits for their answers. The store's readers run the reads without one by then.
-    private static let sentLimit: UInt64 = 20_000_000
+    private static let answersLimit: UInt64 = 20_000_000
 
     /// Processor time for which a lane tries a read; it may take up to twice that. A shop's page takes a tenth of it.
     private static let slice = Duration.milliseconds(5)
@@ -50,7 +50,7 @@ package final class RouteHandler: LaneHandler {
         self.routes = routes.routes
         store = routes.host.store
         self.reader = reader
-        sendsReads = reader.sendsReads
+        collectsReads = reader.collectsReads
         self.load = load
         logger = routes.host.logger
         batch = routes.host.replies
@@ -70,8 +70,8 @@ package final class RouteHandler: LaneHandler {
         switch route {
         case .read(let body):
             read(request, body)
-        case .sentRead(let send, let answer, let alone):
-            self.send(request, send, answer: answer, alone: alone)
+        case .collectedRead(let prepare, let answer, let alone):
+            collect(request, prepare, answer: answer, alone: alone)
         case .readOnStoreThread(let body):
             passToReaders(request, body, used: 0, isCostly: false)
         case .write(let keyed, let work):
@@ -108,7 +108,7 @@ package final class RouteHandler: LaneHandler {
     /// Tries a read on the lane for a slice. If it takes longer, the store's readers start it again.
     /// - Parameter before: nanoseconds already used for the request.
     private func read(_ request: ServiceRequest, _ body: @escaping ServiceRoutes.Read, used before: UInt64 = 0) {
-        takeSent()
+        takeCollected()
         guard !isServerSlow else { return passToReaders(request, body, used: before, isCostly: false) }
         let start = Self.now
         let outcome: Result<BusReply, BusFailure>
@@ -124,52 +124,55 @@ package final class RouteHandler: LaneHandler {
         request.reply(outcome, used: Int64((before + Self.now - start) / 1000))
     }
 
-    /// Prepares a read. `takeSent` sends it with others and answers it: before any other read, after `sentMax` reads,
-    /// and at the end of the batch.
-    private func send(
-        _ request: ServiceRequest, _ send: ServiceRoutes.Sending,
+    /// Prepares a read. `takeCollected` sends it with others and answers it: before any other read, after
+    /// `collectedMax` reads, and at the end of the batch.
+    private func collect(
+        _ request: ServiceRequest, _ prepare: ServiceRoutes.Collecting,
         answer: @escaping @Sendable (ReadObject) throws -> BusReply, alone: @escaping ServiceRoutes.Read
     ) {
         let start = Self.now
         // A read that is late fails those sent after it. A client with such reads reads alone.
-        guard sendsReads, !isServerSlow, credit.isUntouched || credit.way(of: request.client, at: start) == .lane,
-            let read = try? send(request, reader)
+        guard collectsReads, !isServerSlow, credit.isUntouched || credit.way(of: request.client, at: start) == .lane,
+            let read = try? prepare(request, reader)
         else { return self.read(request, alone) }
-        sent.append(Sent(request: request, read: read, answer: answer, alone: alone))
-        sendingTime += Self.now - start
-        if sent.count >= Self.sentMax { takeSent() }
+        collected.append(Collected(request: request, read: read, answer: answer, alone: alone))
+        preparingTime += Self.now - start
+        if collected.count >= Self.collectedMax { takeCollected() }
     }
 
-    /// Sends and answers the prepared reads. Each of them is charged an equal part of the time, and the first late one also its cost.
-    private func takeSent() {
-        guard !sent.isEmpty else { return }
+    /// Sends and answers the collected reads. Each of them is charged an equal part of the time, and the first late one
+    /// also its cost.
+    private func takeCollected() {
+        guard !collected.isEmpty else { return }
         let start = Self.now
-        let reads = sent
-        sent = []
-        let answers = reader.take(reads.map(\.read), within: .nanoseconds(Int64(Self.sentLimit)))
+        let reads = collected
+        collected = []
+        let answers = reader.take(reads.map(\.read), within: .nanoseconds(Int64(Self.answersLimit)))
         let cost = Self.now - start
-        let used = (sendingTime + cost) / UInt64(reads.count)
-        sendingTime = 0
+        let used = (preparingTime + cost) / UInt64(reads.count)
+        preparingTime = 0
         // No request is to blame for a lost connection.
-        if cost >= Self.sentLimit, !reader.isCutOff, let late = zip(reads, answers).first(where: { $0.1 == nil })?.0 {
+        if cost >= Self.answersLimit, !reader.isCutOff,
+            let late = zip(reads, answers).first(where: { $0.1 == nil })?.0
+        {
             credit.overran(late.request.client, cost: cost, at: start)
         }
-        for (sent, answer) in zip(reads, answers) {
-            isServerSlow = isServerSlow || reader.isCutOff || Self.now - start >= Self.sentLimit
+        for (read, answer) in zip(reads, answers) {
+            isServerSlow = isServerSlow || reader.isCutOff || Self.now - start >= Self.answersLimit
             if let answer {
-                let reply: Result<BusReply, any Error> = Result { try sent.answer(answer.get()) }
-                sent.request.reply(
-                    reply.mapError { Self.failure($0, sent.request, logger) }, used: Int64(used / 1000))
+                let reply: Result<BusReply, any Error> = Result { try read.answer(answer.get()) }
+                read.request.reply(
+                    reply.mapError { Self.failure($0, read.request, logger) }, used: Int64(used / 1000))
             } else {
                 // `read` passes it on when the server is slow.
-                read(sent.request, sent.alone, used: used)
+                self.read(read.request, read.alone, used: used)
             }
         }
     }
 
     package func batchEnded() {
         submitWrites()
-        takeSent()
+        takeCollected()
         isServerSlow = false
     }
 
@@ -190,7 +193,7 @@ package final class RouteHandler: LaneHandler {
         _ request: ServiceRequest, _ body: ServiceRoutes.Attempt,
         otherwise: @escaping @Sendable (ServiceRequest) async throws -> BusReply
     ) {
-        takeSent()
+        takeCollected()
         guard !isServerSlow else { return Self.start(otherwise, request, load, logger) }
         let start = Self.now
         do {
@@ -256,7 +259,7 @@ package final class RouteHandler: LaneHandler {
 
     /// Tries the first read of a task on the lane. If it takes longer than a slice, the task starts it again.
     private func startReading(_ request: ServiceRequest, _ begin: @escaping ServiceRoutes.FirstStep) {
-        takeSent()
+        takeCollected()
         let start = Self.now
         do {
             let isSmall = Self.isSmall(request)

@@ -12,7 +12,7 @@ public struct ServiceRoutes: Sendable {
     indirect enum Route: Sendable {
         case read(Read)
         /// A read of one object. If the database is on a server, the lane sends those of several requests together.
-        case sentRead(Sending, answer: @Sendable (ReadObject) throws -> BusReply, alone: Read)
+        case collectedRead(Collecting, answer: @Sendable (ReadObject) throws -> BusReply, alone: Read)
         /// A read that runs on the store's readers at once.
         case readOnStoreThread(Read)
         /// Keyed: the reply is stored for repetitions. Not keyed: the work itself recognises a repetition.
@@ -36,7 +36,7 @@ public struct ServiceRoutes: Sendable {
     typealias Read = @Sendable (ServiceRequest, StoreReader) throws -> BusReply
 
     /// Prepares a read that the database's server gets with others; nil when it has to run alone.
-    typealias Sending = @Sendable (ServiceRequest, StoreReader) throws -> SentRead?
+    typealias Collecting = @Sendable (ServiceRequest, StoreReader) throws -> CollectedRead?
 
     /// A read without side effects; nil leaves the request to a task.
     typealias Attempt = @Sendable (ServiceRequest, StoreReader) throws -> BusReply?
@@ -114,16 +114,16 @@ public struct ServiceRoutes: Sendable {
 
     /// As above, for a read of one object, which may share a round trip to the database's server with other requests.
     /// - Parameters:
-    ///   - send: sends what `body` reads; nil for a request that `body` must answer.
+    ///   - collect: prepares the read of `body`, to be sent with others; nil for a request that `body` must answer.
     ///   - answer: the same reply as that of `body`.
     mutating func read<Request, Reply>(
         framed call: Call<Request, Reply>,
-        sending send: @escaping @Sendable (Request, ServiceRequest, StoreReader) throws -> SentRead?,
+        collecting collect: @escaping @Sendable (Request, ServiceRequest, StoreReader) throws -> CollectedRead?,
         answer: @escaping @Sendable (ReadObject) throws -> BusReply,
         _ body: @escaping @Sendable (Request, ServiceRequest, StoreReader) throws -> BusReply
     ) {
-        routes[call.kind] = .sentRead(
-            { try send(Request(serializedBytes: $0.body), $0, $1) }, answer: answer,
+        routes[call.kind] = .collectedRead(
+            { try collect(Request(serializedBytes: $0.body), $0, $1) }, answer: answer,
             alone: { try body(Request(serializedBytes: $0.body), $0, $1) })
     }
 

@@ -1,8 +1,8 @@
 import ParseProtocol
 
-/// A read of one object that the server gets together with others (`StoreReader.send`). It is a class, because copies
-/// of `ClassInfo` retain each of its collections.
-package final class SentRead {
+/// A read of one object that a lane prepares and sends later together with others (`StoreReader.take`). It is a class,
+/// because copies of `ClassInfo` retain each of its collections.
+package final class CollectedRead {
     fileprivate let info: ClassInfo
     fileprivate let decision: ClassPermissions.Decision
     fileprivate let objectId: String
@@ -25,7 +25,7 @@ package final class SentRead {
     }
 
     /// Whether one statement reads both objects.
-    fileprivate func sharesStatement(with other: SentRead) -> Bool {
+    fileprivate func sharesStatement(with other: CollectedRead) -> Bool {
         kind == other.kind && kind.sharesStatements && info.id == other.info.id && decision == .allowed
             && other.decision == .allowed
     }
@@ -39,36 +39,37 @@ extension CallerKind {
 
 /// Reads of several requests that share one round trip. Each sees all commits made before it was sent.
 extension StoreReader {
-    /// Whether the database is on a server.
-    package var sendsReads: Bool { connection is PostgreSQLStoreConnection }
+    /// Whether several reads may share a round trip: the database is on a server.
+    package var collectsReads: Bool { connection is PostgreSQLStoreConnection }
     /// Whether the connection to the server is lost. The next read waits for another one.
     package var isCutOff: Bool { (connection as? PostgreSQLStoreConnection)?.isBroken ?? false }
 
-    /// Prepares a `read` that `take` sends with others. Until then the reader runs nothing else.
+    /// Prepares a `read` that `take` sends with others. Until then the reader runs nothing else, because that could
+    /// load a newer schema than the one of the read.
     /// - Returns: nil for a read that has to run alone.
-    package func send(
+    package func collectedRead(
         _ className: String, _ objectId: String, keys: [String], excludeKeys: [String], caller: Caller
-    ) throws -> SentRead? {
+    ) throws -> CollectedRead? {
         // The server refuses a zero byte, and with it the reads that share the statement.
         guard let server = connection as? PostgreSQLStoreConnection, !server.isBroken,
             let info = schema.classes[className], !objectId.utf8.contains(0)
         else { return nil }
         let decision = try info.permissions.decide(.get, caller, className: className)
-        return SentRead(info, decision, objectId, keys: keys, excludeKeys: excludeKeys, caller)
+        return CollectedRead(info, decision, objectId, keys: keys, excludeKeys: excludeKeys, caller)
     }
 
     /// Sends the reads, waits for their answers and returns them in the order of `reads`.
     /// - Returns: for an object that is missing or unreadable `.objectNotFound` (101); nil for each read that has to
     ///   run alone (`read`): its statement or one before it failed, or the schema has changed.
-    package func take(_ reads: [SentRead], within limit: Duration) -> [Result<ReadObject, ParseError>?] {
+    package func take(_ reads: [CollectedRead], within limit: Duration) -> [Result<ReadObject, ParseError>?] {
         let found = try? connection.limited(to: limit) { answers(to: reads) }
         return found ?? reads.map { _ in nil }
     }
 
-    private func answers(to reads: [SentRead]) -> [Result<ReadObject, ParseError>?] {
+    private func answers(to reads: [CollectedRead]) -> [Result<ReadObject, ParseError>?] {
         var groups: [[Int]] = []
         for (index, read) in reads.enumerated() {
-            if let shared = groups.firstIndex(where: { $0.contains { reads[$0].sharesStatement(with: read) } }) {
+            if let shared = groups.firstIndex(where: { reads[$0[0]].sharesStatement(with: read) }) {
                 groups[shared].append(index)
             } else {
                 groups.append([index])
@@ -88,8 +89,8 @@ extension StoreReader {
         let original: PostgreSQLStoreStatement
     }
 
-    /// Queues the statement of reads that share it.
-    private func send(_ reads: [SentRead]) throws -> SentStatement? {
+    /// Sends the statement of reads that share it.
+    private func send(_ reads: [CollectedRead]) throws -> SentStatement? {
         guard let first = reads.first else { return nil }
         let isList = reads.count > 1
         let statement = try unboundStatement(
@@ -108,18 +109,20 @@ extension StoreReader {
 
     /// - Parameter indices: those of the statement's reads.
     private func take(
-        _ sent: SentStatement, _ indices: [Int], of reads: [SentRead],
+        _ sent: SentStatement, _ indices: [Int], of reads: [CollectedRead],
         into answers: inout [Result<ReadObject, ParseError>?]
     ) throws {
         let row = sent.twin
         defer { sent.original.takeBack(row) }
-        guard try row.step(), row.int(2) == schema.generation else { return }
+        guard try row.step(), row.int(SingleColumn.generation) == schema.generation else { return }
         var missing = indices
+        let idColumn = SingleColumn.objectId(readsGeneration: true)
         if hasObject(row) {
             repeat {
                 missing.removeAll { index in
                     let read = reads[index]
-                    guard indices.count == 1 || read.objectId.utf8.elementsEqual(row.bytes(3)) else { return false }
+                    guard indices.count == 1 || read.objectId.utf8.elementsEqual(row.bytes(idColumn))
+                    else { return false }
                     let object = try? object(
                         in: row, read.info, read.objectId, keys: read.keys, excludeKeys: read.excludeKeys,
                         caller: read.caller)
@@ -175,9 +178,10 @@ extension ObjectReader {
         let statement = try unboundStatement(info, .allowed, kind, readsGeneration: false, isList: true)
         defer { statement.reset() }
         try statement.bind(utf8: JSON.array(ids.map(JSON.string)).serialized, at: 5)
+        let idColumn = SingleColumn.objectId(readsGeneration: false)
         var documents = [[UInt8]](repeating: [], count: ids.count)
         while try statement.step() {
-            for index in ids.indices where ids[index].utf8.elementsEqual(statement.bytes(2)) {
+            for index in ids.indices where ids[index].utf8.elementsEqual(statement.bytes(idColumn)) {
                 documents[index] = Array(statement.bytes(0))
             }
         }

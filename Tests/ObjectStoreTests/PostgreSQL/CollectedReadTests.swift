@@ -3,16 +3,16 @@ import ParseProtocol
 import Testing
 
 /// Reads of one object that share a round trip have the answers of reads that run alone.
-@Suite(.postgresqlOnly("A file has no round trips.")) struct SentReadTests {
+@Suite(.postgresqlOnly("A file has no round trips.")) struct CollectedReadTests {
     /// Texts of the objects; nil for those that have to be read alone or are not found.
     private func bodies(
         _ test: TestStore, _ ids: [String], as caller: Caller, keys: [String] = []
     ) async throws -> [String?] {
         try await test.store.read { reader in
-            let sent = try ids.compactMap {
-                try reader.send("T", $0, keys: keys, excludeKeys: [], caller: caller)
+            let collected = try ids.compactMap {
+                try reader.collectedRead("T", $0, keys: keys, excludeKeys: [], caller: caller)
             }
-            return reader.take(sent, within: .seconds(10)).map { answer in
+            return reader.take(collected, within: .seconds(10)).map { answer in
                 (try? answer?.get()).map { String(decoding: $0.body, as: UTF8.self) }
             }
         }
@@ -56,10 +56,10 @@ import Testing
             ("U", first, .master, 0), ("U", second, .master, 0),
         ]
         let numbers = try await test.store.read { reader in
-            let sent = try wanted.compactMap {
-                try reader.send($0.className, $0.id, keys: [], excludeKeys: [], caller: $0.caller)
+            let collected = try wanted.compactMap {
+                try reader.collectedRead($0.className, $0.id, keys: [], excludeKeys: [], caller: $0.caller)
             }
-            return try reader.take(sent, within: .seconds(10)).map { answer -> Int64? in
+            return try reader.take(collected, within: .seconds(10)).map { answer -> Int64? in
                 switch answer {
                 case .success(let object)?: try JSON(parsing: object.body)["n"]?.intValue
                 case .failure(let error)?: error.code == .objectNotFound ? 0 : nil
@@ -84,10 +84,10 @@ import Testing
         let test = try await TestStore()
         let id = try await test.create("T", ["n": 1, "ACL": ["annannanna": ["read": true]]])
         let isMissing = try await test.store.read { reader in
-            let sent = try ["missing", id].compactMap {
-                try reader.send("T", $0, keys: [], excludeKeys: [], caller: bob)
+            let collected = try ["missing", id].compactMap {
+                try reader.collectedRead("T", $0, keys: [], excludeKeys: [], caller: bob)
             }
-            return reader.take(sent, within: .seconds(10)).map { answer in
+            return reader.take(collected, within: .seconds(10)).map { answer in
                 if case .failure(let error)? = answer { error.code == .objectNotFound } else { false }
             }
         }
@@ -114,14 +114,14 @@ import Testing
         #expect(try reader.value.rows("SELECT id FROM storeState").count == 1)
     }
 
-    @Test func aReadThatCannotBeSentLeavesTheOthers() async throws {
+    @Test func aReadThatCannotBeCollectedLeavesTheOthers() async throws {
         let test = try await TestStore()
         let id = try await test.create("T", ["n": 1])
         let found = try await test.store.read { reader in
-            let refused = try reader.send("T", "a\u{0}b", keys: [], excludeKeys: [], caller: .master)
+            let refused = try reader.collectedRead("T", "a\u{0}b", keys: [], excludeKeys: [], caller: .master)
             #expect(refused == nil)
-            let sent = try reader.send("T", id, keys: [], excludeKeys: [], caller: .master)
-            return reader.take(sent.map { [$0] } ?? [], within: .seconds(10)).map { $0 != nil }
+            let collected = try reader.collectedRead("T", id, keys: [], excludeKeys: [], caller: .master)
+            return reader.take(collected.map { [$0] } ?? [], within: .seconds(10)).map { $0 != nil }
         }
         #expect(found == [true])
     }
@@ -135,8 +135,8 @@ import Testing
             _ = try? reader.rows("SELECT pg_terminate_backend(pg_backend_pid())", [])
             var answers: [Bool] = []
             for _ in 0..<2 {
-                let sent = try reader.send("T", id, keys: [], excludeKeys: [], caller: .master)
-                answers += reader.take(sent.map { [$0] } ?? [], within: .seconds(10)).map { $0 != nil }
+                let collected = try reader.collectedRead("T", id, keys: [], excludeKeys: [], caller: .master)
+                answers += reader.take(collected.map { [$0] } ?? [], within: .seconds(10)).map { $0 != nil }
                 let body = try reader.get("T", id, keys: [], excludeKeys: [], caller: .master)
                 #expect(try JSON(parsing: body)["n"] == 1)
             }
@@ -215,10 +215,11 @@ import Testing
             return (try? row[1]) != nil
         }
 
-        /// Whether a sent read has an answer.
+        /// Whether a collected read gets an answer.
         func taken(_ id: String) throws -> Bool? {
-            guard let sent = try value.send("T", id, keys: [], excludeKeys: [], caller: .master) else { return nil }
-            return value.take([sent], within: .seconds(10)).first.map { $0 != nil }
+            guard let collected = try value.collectedRead("T", id, keys: [], excludeKeys: [], caller: .master)
+            else { return nil }
+            return value.take([collected], within: .seconds(10)).first.map { $0 != nil }
         }
     }
 }
