@@ -95,6 +95,15 @@ import Testing
         }
     }
 
+    @Test func aClientBeyondItsProcessorTimeIsToldUpToThen() {
+        let all = Array(Self.events.prefix(2)) + [Self.secret] + Self.events.dropFirst(2)
+        for code: Int64 in [154, 155] {
+            #expect(Self.contradictions(Array(Self.events.prefix(2)), .refused(code)) == [])
+            #expect(!Self.contradictions(Array(Self.events.suffix(2)), .refused(code)).isEmpty, "Two are missing.")
+            #expect(Self.contradictions(all, of: .init(isMaster: true), .refused(code)).count == 1)
+        }
+    }
+
     @Test func resumingAtACursorMissesNothing() {
         let again: [(span: Span, eventCount: Int)] = [(Span(70, 80), 2)]
         #expect(Self.contradictions(Self.events, resumed: again) == [])

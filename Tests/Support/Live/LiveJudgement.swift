@@ -66,8 +66,11 @@ struct LiveJudgement {
             found.append("\(listening.name) goes on, though the session was revoked.")
         case .refused(209) where listening.reader.revoked == nil:
             found.append("\(listening.name) was ended as if its session had been revoked.")
-        // 154 (matching took too long) can occur on a slow machine.
-        case .refused(let code) where code != 209 && code != 154:
+        // On a slow machine a client exceeds its processor time (154), or its network does and too many changes wait
+        // (155). Operators have no such limits.
+        case .refused(154), .refused(155):
+            if listening.reader.isMaster { found.append("\(listening.name) was ended as if it had a limit.") }
+        case .refused(let code) where code != 209:
             found.append("\(listening.name) was ended with \(code).")
         case .quiet, .cut, .refused: break
         }
