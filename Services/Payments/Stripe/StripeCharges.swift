@@ -29,7 +29,7 @@ struct StripeCharges: Sendable {
         form.add("metadata[operation_id]", key)
         do {
             let made = try await client.ask(
-                .post, "/v1/charges", form, key: key, object: "charge", isRefusal: { $0.refusal != nil })
+                .post, "/v1/charges", form, key: key, object: "charge", isRefusal: \.isRefusal)
             return try Self.read(made, for: order)
         } catch let trouble as StripeTrouble {
             guard case .fault(let error) = trouble.reason else { throw trouble }

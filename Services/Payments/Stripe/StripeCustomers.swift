@@ -18,7 +18,7 @@ struct StripeCustomers: Sendable {
         do {
             return try ProviderCustomer(
                 try await client.ask(
-                    .post, "/v1/customers", form, key: key, object: "customer", isRefusal: { $0.refusal != nil }))
+                    .post, "/v1/customers", form, key: key, object: "customer", isRefusal: \.isRefusal))
         } catch let trouble as StripeTrouble {
             if case .fault(let error) = trouble.reason, let refusal = error.refusal { throw refusal }
             throw trouble

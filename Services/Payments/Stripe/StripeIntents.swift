@@ -151,12 +151,12 @@ struct StripeIntents: Sendable {
     private func ask(_ path: String, _ form: StripeForm, key: String) async throws -> JSON {
         do {
             return try await client.ask(
-                .post, path, form, key: key, object: "payment_intent", isRefusal: { $0.refusal != nil })
+                .post, path, form, key: key, object: "payment_intent", isRefusal: \.isRefusal)
         } catch let trouble as StripeTrouble {
             guard case .later(_, isReplayed: true) = trouble.reason else { throw trouble }
             return try await client.ask(
                 .post, path, form, key: "\(key):\(Names.random(8))", object: "payment_intent",
-                isRefusal: { $0.refusal != nil })
+                isRefusal: \.isRefusal)
         }
     }
 }

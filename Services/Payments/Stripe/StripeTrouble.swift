@@ -123,6 +123,9 @@ package struct StripeError: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
+    /// Whether Stripe rejects the customer's data or the shop's prices.
+    var isRefusal: Bool { refusal != nil }
+
     /// Whether the object does not exist.
     var isMissing: Bool { status == 404 }
 
