@@ -42,7 +42,7 @@ func runGateway() async throws {
             if $0.hooks { hookCache.forget() }
         },
         leases: leases.all,
-        onTold: { forget, isGap, done in
+        onInvalidation: { forget, isGap, done in
             sessions.forget(forget)
             if forget.hooks { hookCache.forget() }
             invalidations.forget(forget, isGap: isGap, done)

@@ -362,6 +362,27 @@ import Testing
         }
     }
 
+    @Test func everyLeavingOfAGatewayEnds() async throws {
+        let configuration = try ipc()
+        try await withBus(configuration) { broker in
+            let payments = try await endpoint(configuration, "payments", isSilent: true)
+            defer { payments.stop() }
+            let bag = try await endpoint(configuration, "bag")
+            defer { bag.stop() }
+            let running = Task { try await bag.call(request("payments.echo.v1")) }
+            try await until { await broker.unansweredByService["payments"] == 1 }
+            let left = Counter()
+            for _ in 0..<2 {
+                Task {
+                    await broker.leave(within: .seconds(1))
+                    left.count.add(1, ordering: .sequentiallyConsistent)
+                }
+            }
+            try await until { left.count.load(ordering: .sequentiallyConsistent) == 2 }
+            running.cancel()
+        }
+    }
+
     @Test func leavingWithoutAGatewayIsBounded() async throws {
         let catalog = try await endpoint(try ipc(), "catalog")
         let isHeard = await catalog.leave(within: .milliseconds(50))

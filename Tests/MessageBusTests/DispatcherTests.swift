@@ -212,6 +212,34 @@ import Testing
         #expect(again.answered.keys.sorted() == ["behind", "handed on"])
     }
 
+    /// A process hangs with all its lanes, for example on its disk; they are noticed one after the other.
+    @Test func aLaneThatAlreadyHungIsNoDeathOfWhatItGetsThen() {
+        let lanes = ["catalog-1-5-0", "catalog-1-5-1"].map { Array($0.utf8) }
+        _ = after { $0.hello(lanes[0], hello(writer: true), now: 0, &$1) }
+        for name in ["stuck", "behind"] { _ = after { $0.request(request(), from: name, now: 100, &$1) } }
+        _ = after { $0.request(request(writes: true, key: "k"), from: "keyed", now: 100, &$1) }
+        _ = after { $0.hello(lanes[1], hello(writer: true), now: 500, &$1) }
+        #expect(after { $0.tick(now: Subject.silenceMax + 1, &$1) }.answered.keys.sorted() == ["stuck"])
+        #expect(after { $0.tick(now: Subject.silenceMax + 501, &$1) }.answered.isEmpty)
+        #expect(subject.lanes.isEmpty)
+        // The process continues. If it hangs with them again, they may be the cause.
+        let back = after { $0.hello(lanes[1], hello(writer: true), now: 7000, &$1) }
+        #expect(back.sent.map(\.message.envelope.idempotencyKey) == ["", "k"])
+        let again = after { $0.tick(now: 7001 + Subject.silenceMax, &$1) }
+        #expect(again.answered.keys.sorted() == ["behind", "keyed"])
+    }
+
+    @Test func theRequestsOfASilentLaneAvoidThoseOfItsProcessThatAreSilentToo() {
+        let lanes = ["catalog-1-5-0", "catalog-1-5-1", "catalog-2-6-0"].map { Array($0.utf8) }
+        _ = after { $0.hello(lanes[0], hello(), now: 0, &$1) }
+        for name in ["stuck", "behind"] { _ = after { $0.request(request(), from: name, now: 100, &$1) } }
+        _ = after { $0.hello(lanes[1], hello(), now: 500, &$1) }
+        _ = after { $0.hello(lanes[2], hello(replica: "catalog-2"), now: Subject.silenceMax, &$1) }
+        // The lane of the other process has more to do.
+        _ = after { $0.request(request(), from: "other", to: "catalog-2", now: Subject.silenceMax, &$1) }
+        #expect(after { $0.tick(now: Subject.silenceMax + 1, &$1) }.sent.map(\.lane) == [lanes[2]])
+    }
+
     // MARK: Broken connections
 
     @Test("T2f: one client cannot fill the line") func oneClientCannotFillTheLine() {

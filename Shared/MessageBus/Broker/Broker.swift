@@ -16,8 +16,10 @@ public final class Broker: Sendable {
     /// Receives invalidations that no reply to this gateway carries: those of other gateways' calls, and those that may
     /// have been missed. Called on the broker's thread. It calls `done` once, on any thread, when the invalidated
     /// knowledge can no longer be used.
-    /// - isGap: the invalidation may be late, so that notices decided earlier must not be sent any more.
-    public typealias Told = @Sendable (_ forget: Forget, _ isGap: Bool, _ done: @escaping @Sendable () -> Void) -> Void
+    /// - isGap: invalidations may have been missed before. Notices that were decided on the old knowledge must be
+    ///   dropped.
+    public typealias InvalidationHandler =
+        @Sendable (_ forget: Forget, _ isGap: Bool, _ done: @escaping @Sendable () -> Void) -> Void
 
     enum Work: Sendable {
         /// - replica: as `BusRequest.replica`.
@@ -62,7 +64,7 @@ public final class Broker: Sendable {
     private let logger: Logger
     private let onForget: @Sendable (Forget) -> Void
     private let leases: [LeasedCache]
-    private let onTold: Told
+    private let onInvalidation: InvalidationHandler
     private let onStates: @Sendable ([String: ServiceState]) -> Void
     private let onBatchEnd: @Sendable () -> Void
     private let states = Mutex<[String: ServiceState]>([:])
@@ -71,12 +73,13 @@ public final class Broker: Sendable {
     /// - Parameters:
     ///   - onForget: called on the broker's thread before the reply with the invalidation is passed on.
     ///   - leases: the cached knowledge of services that, with several gateways, is valid only under a lease.
-    ///   - onTold: called for invalidations by other gateways' calls, and when invalidations may have been missed.
+    ///   - onInvalidation: called for invalidations by other gateways' calls, and when invalidations may have been
+    ///     missed.
     ///   - onStates: called on the broker's thread when `services` changed.
     ///   - onBatchEnd: called on the broker's thread after a batch of completions, before the thread waits.
     public init(
         configuration: BusConfiguration, logger: Logger, onForget: @escaping @Sendable (Forget) -> Void = { _ in },
-        leases: [LeasedCache] = [], onTold: @escaping Told = { _, _, done in done() },
+        leases: [LeasedCache] = [], onInvalidation: @escaping InvalidationHandler = { _, _, done in done() },
         onStates: @escaping @Sendable ([String: ServiceState]) -> Void = { _ in },
         onBatchEnd: @escaping @Sendable () -> Void = {}
     ) throws {
@@ -85,7 +88,7 @@ public final class Broker: Sendable {
         self.logger = logger
         self.onForget = onForget
         self.leases = leases
-        self.onTold = onTold
+        self.onInvalidation = onInvalidation
         self.onStates = onStates
         self.onBatchEnd = onBatchEnd
     }
@@ -119,7 +122,7 @@ public final class Broker: Sendable {
             } makeDriver: { [self] socket in
                 BrokerDriver(
                     socket: socket, answering: answering, withoutWindow: withoutWindow, mailbox: thread.mailbox,
-                    logger: logger, onForget: onForget, leases: leases, onTold: onTold,
+                    logger: logger, onForget: onForget, leases: leases, onInvalidation: onInvalidation,
                     onStates: { [self] new in
                         states.withLock { $0 = new }
                         onStates(new)

@@ -18,7 +18,7 @@ final class BrokerDriver: SocketDriver {
     private let mailbox: ThreadMailbox<Broker.Work>
     private let logger: Logger
     private let onForget: @Sendable (Forget) -> Void
-    private let onTold: Broker.Told
+    private let onInvalidation: Broker.InvalidationHandler
     private var leases: LeaseRequests
     private let onStates: @Sendable ([String: Broker.ServiceState]) -> Void
     private let onBatchEnd: @Sendable () -> Void
@@ -27,14 +27,14 @@ final class BrokerDriver: SocketDriver {
     /// Requests from services that the gateway itself has yet to answer.
     private var unanswered = 0
     /// The deadline for services' running calls, and the completion of `leave`.
-    private var leaving: (until: ContinuousClock.Instant, left: @Sendable () -> Void)?
-    /// Remaining sweeps: a peer's pipe may outlive the event of its disconnection for a short time.
+    private var leaving: (until: ContinuousClock.Instant, completion: @Sendable () -> Void)?
+    /// Sweeps to make: ZeroMQ may still accept messages for a peer shortly after it reports the disconnection.
     private var sweepsLeft = 0
 
     init(
         socket: ZeroMQSocket, answering: [String: Broker.Answerer], withoutWindow: Set<String>,
         mailbox: ThreadMailbox<Broker.Work>, logger: Logger, onForget: @escaping @Sendable (Forget) -> Void,
-        leases: [LeasedCache], onTold: @escaping Broker.Told,
+        leases: [LeasedCache], onInvalidation: @escaping Broker.InvalidationHandler,
         onStates: @escaping @Sendable ([String: Broker.ServiceState]) -> Void,
         onBatchEnd: @escaping @Sendable () -> Void
     ) {
@@ -44,14 +44,15 @@ final class BrokerDriver: SocketDriver {
         self.mailbox = mailbox
         self.logger = logger
         self.onForget = onForget
-        self.onTold = onTold
-        self.leases = LeaseRequests(leases) { onTold($0, $1) {} }
+        self.onInvalidation = onInvalidation
+        self.leases = LeaseRequests(leases) { onInvalidation($0, $1) {} }
         self.onStates = onStates
         self.onBatchEnd = onBatchEnd
     }
 
     func perform(_ work: inout [Broker.Work]) {
-        // An item leaves the list first: the dispatcher would have to copy an envelope that the list holds, too.
+        // Each item is removed from the list before it is performed. Otherwise the list would hold a second reference,
+        // and changing the envelope would copy it.
         work.reverse()
         while let item = work.popLast() { perform(item) }
     }
@@ -63,8 +64,9 @@ final class BrokerDriver: SocketDriver {
         case .countWaiting(let completion): completion(dispatcher.waitingByService)
         case .countLanes(let completion): completion(dispatcher.lanesByService)
         case .countUnanswered(let completion): completion(dispatcher.unansweredByService)
-        case .leave(let until, let left):
-            leaving = (until, left)
+        case .leave(let until, let completion):
+            endLeaving()
+            leaving = (until, completion)
             sayGoodbye()
         case .answer(let message, let lane):
             unanswered -= 1
@@ -114,14 +116,16 @@ final class BrokerDriver: SocketDriver {
             if leases.hello(hello, message.envelope, from: lane, now: LeaseTerms.now) { askForLeases() }
         case .forget:
             let round = message.envelope.correlation
-            onTold(message.envelope.forget, false) { [mailbox] in mailbox.post(.forgot(round: round, lane: lane)) }
+            onInvalidation(message.envelope.forget, false) { [mailbox] in
+                mailbox.post(.forgot(round: round, lane: lane))
+            }
         case .goodbye:
             let connection = (try? Hello(serializedBytes: message.body))?.connection ?? 0
             dispatcher.reconnected(lane, connection, now: BusClock.now, &actions)
             dispatcher.goodbye(lane, now: BusClock.now)
             publishStates()
-            // Sent after the lane's last request, so that the lane knows that it has received all of them, and after
-            // the replies that preceded its goodbye were processed.
+            // The answer leaves after the lane's last request, so the lane then has all of them. All replies that the
+            // lane sent before its goodbye are processed by now.
             var answer = Envelope()
             answer.version = BusMessage.version
             answer.form = .goodbye
@@ -149,7 +153,7 @@ final class BrokerDriver: SocketDriver {
     }
 
     private func act() {
-        leases.lost(dispatcher.takeServicesWithLostWriters())
+        leases.invalidateAfterLoss(of: dispatcher.takeServicesWithLostWriters())
         // An action can cause more actions, such as finding a dead lane.
         while !actions.isEmpty {
             var current: [Dispatcher<Origin>.Action] = []
@@ -222,7 +226,7 @@ final class BrokerDriver: SocketDriver {
     }
 
     private func endLeaving() {
-        leaving?.left()
+        leaving?.completion()
         leaving = nil
     }
 
@@ -246,7 +250,7 @@ final class BrokerDriver: SocketDriver {
     }
 
     private func askForLeases() {
-        for (lane, message) in leases.questions(now: LeaseTerms.now) where dispatcher.lanes[lane] != nil {
+        for (lane, message) in leases.dueRequests(now: LeaseTerms.now) where dispatcher.lanes[lane] != nil {
             sendReply(message, to: lane)
         }
     }
@@ -274,7 +278,7 @@ final class BrokerDriver: SocketDriver {
             case .countRequests(let completion), .countWaiting(let completion), .countLanes(let completion),
                 .countUnanswered(let completion):
                 completion([:])
-            case .leave(_, let heard): heard()
+            case .leave(_, let completion): completion()
             case .stop, .answer, .forgot: break
             }
         }
@@ -286,7 +290,7 @@ final class BrokerDriver: SocketDriver {
         var states: [String: Broker.ServiceState] = [:]
         let hellos = dispatcher.lanes.values.lazy.filter { !$0.isLeaving }.map(\.hello)
         let troubled = Set(hellos.filter { !$0.problem.isEmpty }.map(\.replica))
-        // Another process of the service writes: a problem of the others degrades it only.
+        // If a process of the service writes without a problem, problems of its other processes are only warnings.
         let working = Set(hellos.filter { $0.writer && !troubled.contains($0.replica) }.map(\.service))
         for lane in dispatcher.lanes.values where !lane.isLeaving {
             let isWorking = working.contains(lane.hello.service)
@@ -306,8 +310,8 @@ final class BrokerDriver: SocketDriver {
             }
             states[lane.hello.service] = state
         }
-        // A replica without a board, or with one on another host, might become the writer before the gateway learns of
-        // it.
+        // A process without a board has clock 0, one on another host another clock. Either could become the writer
+        // before the gateway learns of it.
         for lane in dispatcher.lanes.values where lane.hello.clock != BusClock.name {
             states[lane.hello.service]?.board = 0
         }

@@ -20,11 +20,11 @@ extension Dispatcher {
         guard let all = lanesOfService[service], !all.isEmpty else { return nil }
         guard envelope.writes else { return leastLoaded(of: all) }
         if envelope.shared, let edition = editions[service] {
-            let sharing = all.filter { $0.leads && $0.hello.edition == edition }
+            let sharing = all.filter { $0.isFirst && $0.hello.edition == edition }
             if let lane = own(of: sharing, for: envelope) ?? leastLoaded(of: sharing) { return lane }
         }
-        // All writes wait for the same writer, whichever lane they use. On one lane they and their replies travel in
-        // batches, and the other lanes stay free for reads. The same holds for shared writes within each process.
+        // All writes use the writer's first lane with room: there they travel in batches, and the other lanes stay free
+        // for reads. For the same reason shared writes use only the first lane of each process.
         return all.first { isEligible($0, writes: true) && !$0.isDoubtful }
             ?? all.first { isEligible($0, writes: true) }
     }

@@ -6,16 +6,16 @@ extension Dispatcher {
         var hello: Hello
         var lastHeard: BusClock.Milliseconds
         var isLeaving = false
-        /// Whether it carries the writes of its process.
-        var leads = false
-        /// Set when another connection of the process broke after this lane's last message. The lane then gets only
-        /// requests that no other lane can take.
+        /// Whether it is the first lane of its process, which gets the process's shared writes.
+        var isFirst = false
+        /// Set when another lane of the process ends and this one may be gone, too: the other's connection broke, or
+        /// this lane is silent (`breakSilence`). Until it is heard, it gets only requests that no other lane can take.
         var isDoubtful = false
         var inFlight: Set<UInt64> = []
         /// Requests sent to it so far.
         var taken = 0
-        /// The latest answered read, as `Pending.sending`. The lane has probably finished all reads sent before it;
-        /// only a reply that needs no read overtakes them.
+        /// The number (`Pending.sending`) of the newest read that the lane has answered. The lane starts reads in
+        /// order, so it is probably not stuck on an earlier one; only a reply that needs no read overtakes those.
         var answered: UInt64 = 0
         /// The process: the routing ids of its lanes differ only after the last hyphen (`BusEndpoint`).
         var process: LaneID { id.lastIndex(of: UInt8(ascii: "-")).map { Array(id[..<$0]) } ?? id }

@@ -17,24 +17,26 @@ package struct Dispatcher<Origin> {
     /// Limit of requests that a lane has at once. It suffices to fill a group commit from one lane. More would queue
     /// inside the service, where they cannot move to another lane.
     package static var windowMax: Int { 128 }
-    /// Limit of queued requests per service, a tenth of a second of work at 10,000 requests per second.
+    /// Limit of queued requests per service, a tenth of a second of work at 10,000 requests per second. Requests of a
+    /// lane that ended are queued beyond it.
     package static var waitingMax: Int { 1024 }
     /// Limit of queued requests per client: a quarter, so that one client cannot fill the queue.
     package static var waitingPerClientMax: Int { 256 }
     /// Limit of queued requests per near network; its wide network may have three quarters of the queue.
     package static var waitingPerNetworkMax: Int { 384 }
-    private static var line: FairQueue { FairQueue(perNetwork: waitingPerNetworkMax, total: waitingMax) }
+    private static var emptyQueue: FairQueue { FairQueue(perNetwork: waitingPerNetworkMax, total: waitingMax) }
     /// A lane sends a hello every second; after this silence it counts as dead. Longer than a thread has to wait for a
     /// processor on a busy host.
     package static var silenceMax: BusClock.Milliseconds { 6000 }
     /// Longest wait for a lane; longer than a supervisor takes to restart the only replica of a service.
     package static var laneWaitMax: BusClock.Milliseconds { 6000 }
-    /// A lane that closes after this silence did not die, because a live process would have sent a hello: its
-    /// connection broke, for which no request is to blame. Shorter than the time after which a connection counts as
-    /// broken (`BusConfiguration.unacknowledgedMilliseconds`).
+    /// A live process sends a hello each second. So if a lane was silent for this long before it closed, its connection
+    /// broke first; if it was silent for this long before it got a request, it hung first. No request is blamed for
+    /// either. Shorter than the time after which a connection counts as broken
+    /// (`BusConfiguration.unacknowledgedMilliseconds`).
     package static var breakSilence: BusClock.Milliseconds { 2000 }
-    /// Replicas that may die or become silent with a request before the request is given up. One may be chance; after
-    /// two the request is blamed.
+    /// Processes that may die, and lanes that may become silent, with a request before the request is given up. The
+    /// first loss may be chance.
     package static var deathsMax: Int { 2 }
 
     /// A class, like `Lane`: each event of a request then finds it once and changes it in place.
@@ -42,13 +44,16 @@ package struct Dispatcher<Origin> {
         var message: BusMessage
         let origin: Origin
         let originCorrelation: UInt64
-        /// Deadline for finding a lane, independent of the request's deadline. Reset when its lane ends.
+        /// Deadline for finding a lane, if it is before the request's deadline. It starts again when the request's lane
+        /// ends, and while a replica of the service is leaving. A write that was sent once has only its own deadline.
         var laneDeadline: BusClock.Milliseconds
         var lane: Lane?
         var attempts = 0
         /// Number of the send, from 1, across all lanes.
         var sending: UInt64 = 0
-        /// Processes that died with the request, and the last of them, because the lanes of a process end one by one.
+        /// Time of the last send.
+        var sentAt: BusClock.Milliseconds = 0
+        /// Losses for `deathsMax`, and the last process that died, because the lanes of a process end one by one.
         var deaths = 0
         var lastDead: LaneID?
 
@@ -68,8 +73,7 @@ package struct Dispatcher<Origin> {
         case closed
         /// It has reconnected: the process is alive.
         case reconnected
-        /// It is silent; `suspect` is the request that it was working on, if any.
-        case silent(suspect: UInt64?)
+        case silent
     }
 
     package private(set) var lanes: [LaneID: Lane] = [:]
@@ -78,8 +82,8 @@ package struct Dispatcher<Origin> {
     private(set) var waiting: [Substring: FairQueue] = [:]
     /// The edition named by the latest writer of each service. It remains valid while there is no writer.
     private(set) var editions: [Substring: UInt64] = [:]
-    /// The services that lost a non-leading writer process (`Hello.edition`) since the last call of
-    /// `takeServicesWithLostWriters`. That process may have committed a change without sending its invalidation.
+    /// The services of which a lane with an edition (`Hello.edition`) ended without a goodbye, or lost its edition,
+    /// since `takeServicesWithLostWriters`. Its process may have committed a change without sending the invalidation.
     private var servicesWithLostWriters: Set<String> = []
     private var lastSending: UInt64 = 0
     /// Random start: a service may still have replies to requests of an earlier gateway, which must not match.
@@ -88,8 +92,8 @@ package struct Dispatcher<Origin> {
     var turn: UInt = 0
     let withoutWindow: Set<String>
 
-    /// - Parameter withoutWindow: the services that get all requests at once, because some of their requests wait for
-    ///   others: a window full of the former would block the latter. These services limit their load themselves.
+    /// - Parameter withoutWindow: the services that get all requests at once and limit their load themselves. Some of
+    ///   their requests wait for other requests; a window full of waiting ones would block those they wait for.
     package init(withoutWindow: Set<String> = []) { self.withoutWindow = withoutWindow }
 
     // MARK: Lanes
@@ -97,7 +101,7 @@ package struct Dispatcher<Origin> {
     /// A lane is connected, has a new role, or has reconnected.
     package mutating func hello(_ id: LaneID, _ hello: Hello, now: BusClock.Milliseconds, _ actions: inout [Action]) {
         reconnected(id, hello.connection, now: now, &actions)
-        // A lane keeps its service.
+        // A lane that names another service leaves its old one: it is removed and added again.
         if let known = lanes[id], known.hello.service != hello.service { gone(id, .closed, now: now, &actions) }
         let lane: Lane
         if let known = lanes[id] {
@@ -110,7 +114,7 @@ package struct Dispatcher<Origin> {
             lane = Lane(id: id, hello: hello, lastHeard: now)
             lanes[id] = lane
             lanesOfService[hello.service[...], default: []].append(lane)
-            lead(of: hello.service[...])
+            markFirstLanes(of: hello.service[...])
         }
         if hello.writer, hello.edition != 0, !lane.isLeaving {
             editions[hello.service[...]] = hello.edition
@@ -128,8 +132,8 @@ package struct Dispatcher<Origin> {
         }
     }
 
-    /// A lane died. Its requests go to another lane if they are repeatable; otherwise the requester gets an unknown
-    /// outcome.
+    /// A lane's connection closed. Its repeatable requests go to another lane, unless `deathsMax` is reached; the
+    /// requesters of all others get an unknown outcome.
     package mutating func gone(_ id: LaneID, now: BusClock.Milliseconds, _ actions: inout [Action]) {
         gone(id, .closed, now: now, &actions)
     }
@@ -144,34 +148,39 @@ package struct Dispatcher<Origin> {
         gone(id, .reconnected, now: now, &actions)
     }
 
-    /// The request that a silent lane is presumably stuck on: its oldest unfinished read, which is never sent again.
+    /// The request that a silent lane is presumably stuck on: its oldest unfinished read. The dispatcher fails this
+    /// read instead of sending it to another lane.
     private func suspect(of lane: Lane) -> UInt64? {
         lane.inFlight.filter { correlation in
-            pending[correlation].map { !$0.message.envelope.writes && $0.sending > lane.answered } ?? false
+            guard let entry = pending[correlation] else { return false }
+            return !entry.message.envelope.writes && entry.sending > lane.answered && mayHang(lane, by: entry)
         }.min { pending[$0]?.sending ?? 0 < pending[$1]?.sending ?? 0 }
     }
 
-    private mutating func gone(
-        _ id: LaneID, _ ending: Ending, now: BusClock.Milliseconds, _ actions: inout [Action]
-    ) {
+    /// Whether a silent lane may hang because of one of its requests: not if it was already silent when it got the
+    /// request, as when all lanes of a process hang at once.
+    private func mayHang(_ lane: Lane, by entry: Pending) -> Bool { entry.sentAt - lane.lastHeard < Self.breakSilence }
+
+    private mutating func gone(_ id: LaneID, _ ending: Ending, now: BusClock.Milliseconds, _ actions: inout [Action]) {
         guard let lane = lanes.removeValue(forKey: id) else { return }
         let service = lane.hello.service[...]
         if lane.hello.edition != 0, !lane.isLeaving { servicesWithLostWriters.insert(lane.hello.service) }
         lanesOfService[service]?.removeAll { $0 === lane }
-        if lane.leads { lead(of: service) }
-        if isBreak(ending, of: lane, now: now) {
-            for other in lanesOfService[service] ?? [] where other.process == lane.process {
-                other.isDoubtful = true
-            }
+        if lane.isFirst { markFirstLanes(of: service) }
+        let broke = isBreak(ending, of: lane, now: now)
+        for other in lanesOfService[service] ?? [] where other.process == lane.process {
+            if broke || now - other.lastHeard >= Self.breakSilence { other.isDoubtful = true }
         }
+        let culprit = ending == .silent ? suspect(of: lane) : nil
         for correlation in lane.inFlight.sorted().reversed() {
             guard let entry = pending[correlation] else { continue }
             entry.lane = nil
             entry.laneDeadline = now + Self.laneWaitMax
-            if count(ending, of: lane, against: entry, correlation, now: now) {
+            countDeath(by: ending, of: lane, with: entry, now: now)
+            if correlation == culprit {
                 finish(correlation, with: .stalled, &actions)
             } else if entry.message.envelope.isRepeatable, entry.deaths < Self.deathsMax {
-                waiting[service, default: Self.line].prepend(correlation, of: entry.message.client)
+                waiting[service, default: Self.emptyQueue].prepend(correlation, of: entry.message.client)
             } else {
                 finish(correlation, with: .outcomeUnknown, &actions)
             }
@@ -179,22 +188,15 @@ package struct Dispatcher<Origin> {
         dispatchWaiting(service, now: now, &actions)
     }
 
-    /// Records the end of a lane in a request that it had; true when the lane was stuck on that request.
-    private func count(
-        _ ending: Ending, of lane: Lane, against entry: Pending, _ correlation: UInt64, now: BusClock.Milliseconds
-    ) -> Bool {
+    /// Counts the end of a lane against a request that it had, if the request may have caused it.
+    private func countDeath(by ending: Ending, of lane: Lane, with entry: Pending, now: BusClock.Milliseconds) {
         switch ending {
-        case .silent(let suspect):
-            entry.deaths += 1
-            entry.lastDead = nil
-            return correlation == suspect
+        case .silent where mayHang(lane, by: entry): entry.deaths += 1
         case .closed where !isBreak(ending, of: lane, now: now):
             // All lanes of a dead process end, and a request may be sent to several of them: that counts as one death.
             if entry.lastDead != lane.process { entry.deaths += 1 }
             entry.lastDead = lane.process
-            return false
-        case .closed, .reconnected:
-            return false
+        case .silent, .closed, .reconnected: break
         }
     }
 
@@ -207,17 +209,16 @@ package struct Dispatcher<Origin> {
         }
     }
 
-    /// The services that lost a process with possibly unreported changes, since the last call.
+    /// The services with possibly unreported changes of a lost process, since the last call.
     package mutating func takeServicesWithLostWriters() -> Set<String> {
         guard !servicesWithLostWriters.isEmpty else { return [] }
         defer { servicesWithLostWriters = [] }
         return servicesWithLostWriters
     }
 
-    /// Marks the first lane of each process of a service as the leading one.
-    private mutating func lead(of service: Substring) {
+    private mutating func markFirstLanes(of service: Substring) {
         var seen: Set<LaneID> = []
-        for lane in lanesOfService[service] ?? [] { lane.leads = seen.insert(lane.process).inserted }
+        for lane in lanesOfService[service] ?? [] { lane.isFirst = seen.insert(lane.process).inserted }
     }
 
     /// The edition that receives a service's shared writes; nil if no writer named one.
@@ -245,7 +246,7 @@ package struct Dispatcher<Origin> {
         let envelope = entry.message.envelope
         let service = envelope.destination
         if let lane = replica.flatMap({ self.lane(of: service, in: $0) }) ?? chosenLane(of: service, for: envelope) {
-            return send(entry, correlation, to: lane, &actions)
+            return send(entry, correlation, to: lane, now: now, &actions)
         }
         let client = entry.message.client
         let line = waiting[service]
@@ -259,7 +260,7 @@ package struct Dispatcher<Origin> {
                 with: .tooManyRequests("Too many of your requests are waiting; try again.", retryAfterSeconds: 1),
                 &actions)
         } else {
-            waiting[service, default: Self.line].append(correlation, of: client)
+            waiting[service, default: Self.emptyQueue].append(correlation, of: client)
         }
     }
 
@@ -277,14 +278,13 @@ package struct Dispatcher<Origin> {
         pending[correlation] = nil
         if !entry.message.envelope.writes { lane.answered = max(lane.answered, entry.sending) }
         var answer = message
-        // Zero for the gateway's own requests, which need no correlation; setting it would copy the envelope.
+        // `originCorrelation` is 0 for the gateway's own requests. Setting it would copy the envelope.
         if entry.originCorrelation != 0 { answer.envelope.correlation = entry.originCorrelation }
         actions.append(.answer(entry.origin, answer))
         let service = lane.hello.service[...]
         if !waiting.isEmpty, waiting[service]?.isEmpty == false { dispatchWaiting(service, now: now, &actions) }
     }
 
-    /// Whether a request is unanswered.
     package var hasPending: Bool { !pending.isEmpty }
 
     /// Whether a request of such an origin is unanswered.
@@ -304,9 +304,8 @@ package struct Dispatcher<Origin> {
                 finish(correlation, with: .timedOut, &actions)
             }
         }
-        // Each suspect is determined before the requests of the other silent lanes move.
-        let silent = lanes.values.filter { now - $0.lastHeard > Self.silenceMax }.map { ($0.id, suspect(of: $0)) }
-        for (id, suspect) in silent { gone(id, .silent(suspect: suspect), now: now, &actions) }
+        let silent = lanes.values.filter { now - $0.lastHeard > Self.silenceMax }.map(\.id)
+        for id in silent { gone(id, .silent, now: now, &actions) }
     }
 
     /// While a replica of a service is leaving, its queued requests wait for the successor: the next writer, or the
@@ -338,11 +337,14 @@ package struct Dispatcher<Origin> {
 
     // MARK: Sending
 
-    private mutating func send(_ entry: Pending, _ correlation: UInt64, to lane: Lane, _ actions: inout [Action]) {
+    private mutating func send(
+        _ entry: Pending, _ correlation: UInt64, to lane: Lane, now: BusClock.Milliseconds, _ actions: inout [Action]
+    ) {
         entry.lane = lane
         entry.attempts += 1
         lastSending += 1
         entry.sending = lastSending
+        entry.sentAt = now
         lane.inFlight.insert(correlation)
         lane.taken += 1
         actions.append(.send(lane.id, entry.message))
@@ -352,8 +354,8 @@ package struct Dispatcher<Origin> {
         _ service: Substring, now: BusClock.Milliseconds, _ actions: inout [Action]
     ) {
         guard var line = waiting.removeValue(forKey: service), !line.isEmpty else { return }
-        // If one write finds no lane, neither do the next ones; and if no lane takes a read, none takes a write. The
-        // writer also takes shared writes, so if no lane takes those, none takes a write.
+        // If a write finds no lane, the other writes are skipped. If a shared write finds none, all writes are skipped,
+        // because the writer takes both kinds. If a read finds none, no request does.
         var (takesWrites, takesShared) = (true, true)
         line.takeInOrder { correlation in
             guard let entry = pending[correlation] else { return .taken }
@@ -366,7 +368,7 @@ package struct Dispatcher<Origin> {
                 return writes ? .kept : .stop
             }
             entry.message.envelope.remaining = envelope.deadline - now
-            send(entry, correlation, to: lane, &actions)
+            send(entry, correlation, to: lane, now: now, &actions)
             return .taken
         }
         if !line.isEmpty { waiting[service] = line }

@@ -26,7 +26,7 @@ struct FairQueue {
     /// Queued requests and clients by network.
     private var requests: NetworkAmounts
     private var clients = NetworkAmounts(nearLimit: 1 << 20, total: 1 << 22)
-    /// The turn of the last request taken; the first request of a new client starts there.
+    /// The virtual time: the turn of the last request taken. A new client starts at it.
     private var turn = 0
 
     /// - Parameters:
@@ -51,7 +51,7 @@ struct FairQueue {
         items.insert(Item(correlation: correlation, client: client, turn: own), at: place)
     }
 
-    /// Puts a request that was already sent once before all others.
+    /// Puts a request at the front, because it was sent before.
     mutating func prepend(_ correlation: UInt64, of client: Client) {
         entered(client)
         items.prepend(Item(correlation: correlation, client: client, turn: turn))

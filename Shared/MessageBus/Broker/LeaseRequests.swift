@@ -23,7 +23,7 @@ struct LeaseRequests {
     typealias LaneID = [UInt8]
 
     private struct Entry {
-        let knowledge: LeasedCache
+        let cache: LeasedCache
         var book = LeaseBook()
         /// A lane of the writer.
         var lane: LaneID?
@@ -34,11 +34,11 @@ struct LeaseRequests {
     /// Identifies this gateway process to services.
     private let gateway = UInt64.random(in: 1 ... .max)
     /// Invalidates all knowledge of a service at once.
-    private let forget: (_ all: Forget, _ isGap: Bool) -> Void
+    private let invalidate: (_ all: Forget, _ isGap: Bool) -> Void
 
-    init(_ all: [LeasedCache], forget: @escaping (_ all: Forget, _ isGap: Bool) -> Void) {
-        for knowledge in all { entries[knowledge.service] = Entry(knowledge: knowledge) }
-        self.forget = forget
+    init(_ all: [LeasedCache], invalidate: @escaping (_ all: Forget, _ isGap: Bool) -> Void) {
+        for cache in all { entries[cache.service] = Entry(cache: cache) }
+        self.invalidate = invalidate
     }
 
     /// A lane sent a hello, possibly with a lease.
@@ -58,29 +58,29 @@ struct LeaseRequests {
         return asksNow
     }
 
-    /// These services lost a non-leading writer process, which may have committed changes without sending the
-    /// invalidation. No client got a reply for those changes.
-    func lost(_ services: Set<String>) {
+    /// A lost process of these services may have committed changes without sending the invalidation. No client got a
+    /// reply for those changes, so no notice relied on them.
+    func invalidateAfterLoss(of services: Set<String>) {
         for service in services {
-            if let entry = entries[service] { forget(entry.knowledge.all, false) }
+            if let entry = entries[service] { invalidate(entry.cache.all, false) }
         }
     }
 
     /// Invalidates knowledge that may be stale before the lease becomes valid.
     private func apply(_ change: LeaseBook.Change, _ entry: inout Entry) {
-        if case .forget(let isGap) = change { forget(entry.knowledge.all, isGap) }
-        entry.knowledge.lease.set(entry.book.validUntil)
+        if case .forget(let isGap) = change { invalidate(entry.cache.all, isGap) }
+        entry.cache.lease.set(entry.book.validUntil)
     }
 
     /// The lease requests that are due.
-    mutating func questions(now: BusClock.Milliseconds) -> [(lane: LaneID, message: BusMessage)] {
-        var questions: [(lane: LaneID, message: BusMessage)] = []
+    mutating func dueRequests(now: BusClock.Milliseconds) -> [(lane: LaneID, message: BusMessage)] {
+        var due: [(lane: LaneID, message: BusMessage)] = []
         for (service, entry) in entries where entry.book.asks && now - entry.askedAt >= LeaseTerms.askingEvery {
             guard let lane = entry.lane else { continue }
             entries[service]?.askedAt = now
-            questions.append((lane, message(.hello, UInt64(bitPattern: now))))
+            due.append((lane, message(.hello, UInt64(bitPattern: now))))
         }
-        return questions
+        return due
     }
 
     /// The messages to the writers when the gateway stops: it no longer uses any cached knowledge.

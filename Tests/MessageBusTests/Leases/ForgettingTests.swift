@@ -29,7 +29,7 @@ import Testing
             let broker = try Broker(
                 configuration: BusConfiguration(endpoint: endpoint), logger: ForgettingTests.logger,
                 leases: [LeasedCache(service: "users", lease: lease, all: .with { $0.everything = true })],
-                onTold: { forget, _, done in
+                onInvalidation: { forget, _, done in
                     guard !forget.everything else { return done() }
                     self.count.withLock { $0 += 1 }
                     if self.isSlow { self.told.withLock { $0.append(done) } } else { done() }
