@@ -15,8 +15,9 @@ package func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
         zone: configuration.zone)
     var sending = configuration.sending
     sending.pollInterval = host.pollInterval(sending.pollInterval)
+    let claimDuration = host.writers == .every ? configuration.claimDuration : nil
     let sender = MailSender(
-        queue: MailQueue(store: host.store, claimedFor: host.writers == .every ? configuration.claimedFor : nil),
+        queue: MailQueue(store: host.store, claimDuration: claimDuration),
         composer: composer, transport: try transport(configuration, host), settings: sending,
         background: host.background, logger: host.logger)
 
@@ -35,11 +36,13 @@ package func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
     // Mails are stored by address, not by user; `forgetContent` removes their content.
     routes.accept(NotificationCalls(to: mailPlan.name).userDeleted) { _, _, _ in }
     let shopMails = ShopMailQueue(sender: configuration.sender, staff: configuration.staff, quotas: quotas)
-    MailFunctions(store: host.store, sender: sender, composer: composer, shopMails: shopMails, audit: host.audit)
-        .install(in: &routes)
+    MailFunctions(
+        store: host.store, sender: sender, composer: composer, shopMails: shopMails, audit: host.audit,
+        claimDuration: claimDuration
+    ).install(in: &routes)
     routes.park(ParkedMails.kind { sender.wake() })
 
-    // After the clock was set back, stored due times would lie too far ahead; the host limits them.
+    // If the clock is set back, stored due times lie too far ahead; the host limits them.
     host.limitStoredTimes(
         MailQueue.dueTimes(atMost: configuration.sending.longestWait, host.writers),
         StoredWaits("fullAt", of: "mailAllowances", atMost: MailQuotaBucket.day))

@@ -30,7 +30,7 @@ package struct MailConfiguration: Sendable {
     package let sending: MailSender.Settings
     /// Lease time of a claimed mail: the timeout of an attempt (`SATCHEL_MAIL_TIMEOUT_SECONDS`) plus time to store the
     /// result.
-    package let claimedFor: Duration
+    package let claimDuration: Duration
     /// `SATCHEL_MAILS_PER_RECIPIENT`, `SATCHEL_MAILS_PER_USER` and `SATCHEL_MAILS_PER_NETWORK`.
     package let quotas: MailQuotas.Limits
     /// `SATCHEL_CA_FILE`: certificate authorities instead of the system's.
@@ -76,12 +76,12 @@ package struct MailConfiguration: Sendable {
             }
         let isSpool = if case .spool = provider { true } else { false }
         let isSMTP = if case .smtp = provider { true } else { false }
-        claimedFor = .seconds(10) + (isSpool ? .zero : timeout)
+        claimDuration = .seconds(10) + (isSpool ? .zero : timeout)
         var sending = MailSender.Settings(
             schedule: RetrySchedule(first: retry, giveUpAfter: hours),
             connections: isSpool ? SpoolTransport.mailsMax : connections,
-            // Only an SMTP server may make the sender wait for a recipient's server. With the other transports one
-            // domain may have all connections.
+            // Only with SMTP can a slow server of a recipient delay the sender. With the other transports one domain
+            // may have all connections.
             perDomain: isSMTP ? nil : isSpool ? SpoolTransport.mailsMax : connections)
         if isSpool { sending.roomMin = SpoolTransport.mailsMax / 2 }
         self.sending = sending

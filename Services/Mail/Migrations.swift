@@ -9,7 +9,7 @@ let mailMigrations = [
     Migration(4, "mailsParked", mailsParked),
 ]
 
-/// `ParkedMails` counts by it for each scrape of the figures, without reading a row.
+/// Each scrape of the metrics counts parked mails (`ParkedMails`) with this index alone.
 private let mailsParked = [
     "CREATE INDEX mailsParked ON mails(state, (length(model))) WHERE length(model) > 0"
 ]

@@ -72,8 +72,8 @@ import Testing
     func concurrentSendersTakeDifferentMails() async throws {
         let box = try await SandboxStore(mailPlan, writers: .every)
         let (one, other) = (
-            MailQueue(store: box.store, claimedFor: .seconds(600)),
-            MailQueue(store: box.store, claimedFor: .seconds(600))
+            MailQueue(store: box.store, claimDuration: .seconds(600)),
+            MailQueue(store: box.store, claimDuration: .seconds(600))
         )
         try await Self.queue(8, in: box)
         // Mails 5 and 6 are due again, 7 is not, and 8 belongs to a newer release.
@@ -83,11 +83,72 @@ import Testing
             try $0.execute("UPDATE mails SET attempts = 1, dueAt = dueAt + 3600000 WHERE id = 7")
         }
         #expect(try await one.due(fresh: 2, retries: 2, underWay: []).mails.map(\.id) == [1, 2])
-        #expect(try await other.due(fresh: 3, retries: 2, underWay: []).mails.map(\.id) == [3, 4, 6])
+        let claimed = try await other.due(fresh: 3, retries: 2, underWay: []).mails
+        #expect(claimed.map(\.id) == [3, 4, 6])
         #expect(try await one.due(fresh: 3, retries: 0, underWay: []).mails.isEmpty)
-        try await other.releaseClaims([4])
+        try await other.releaseClaims(claimed.filter { $0.id == 4 })
         #expect(try await one.due(fresh: 3, retries: 1, underWay: [1, 2]).mails.map(\.id) == [4, 5])
         #expect(try await other.due(fresh: 9, retries: 9, underWay: []).mails.isEmpty)
+    }
+
+    /// For each mail, the milliseconds from its request to its `dueAt`.
+    private static func waits(in box: SandboxStore) async throws -> [Int64] {
+        try await box.store.read {
+            try $0.rows("SELECT dueAt - queuedAt AS wait FROM mails ORDER BY id", []).map { try $0.int("wait") }
+        }
+    }
+
+    @Test func aReleasedClaimKeepsTheBackoffOfAnAttempt() async throws {
+        let box = try await SandboxStore(mailPlan)
+        try await Self.queue(2, in: box)
+        let claimed = try await MailQueue(store: box.store).due(fresh: 2, retries: 0, underWay: []).mails
+        #expect(claimed.map(\.id) == [1, 2])
+        try await box.store.write { try $0.execute("UPDATE mails SET dueAt = dueAt + 600000") }
+        let queue = MailQueue(store: box.store, claimDuration: .seconds(600))
+        // An earlier attempt of mail 1 ends while the claim is made.
+        try await queue.record(1, .again(after: .seconds(3600), problem: "Busy"))
+        try await queue.releaseClaims(claimed)
+        let waits = try await Self.waits(in: box)
+        #expect(waits[0] >= 3_600_000)
+        #expect(waits[1] < 600_000)
+    }
+
+    @Test func anOperatorsRetryEndsABackoffButNotAClaim() async throws {
+        let box = try await SandboxStore(mailPlan)
+        try await Self.queue(3, in: box)
+        // Mail 1 waits an hour for its next attempt; another process has claimed 2 and 3 for a minute.
+        try await box.store.write {
+            try $0.execute(
+                """
+                UPDATE mails SET model = ?, attempts = 3 - id,
+                dueAt = dueAt + CASE id WHEN 1 THEN 3600000 ELSE 60000 END
+                """, [.blob(Array("{}".utf8))])
+        }
+        try await box.store.write { transaction in
+            for id in [Int64(1), 2, 3] {
+                try MailQueue.retry(id, claimDuration: .seconds(70), in: transaction)
+            }
+        }
+        let waits = try await Self.waits(in: box)
+        #expect(waits[0] < 3_600_000)
+        #expect(Array(waits.dropFirst()) == [60_000, 60_000])
+        // With one process there are no claims.
+        try await box.store.write { try MailQueue.retry(1, in: $0) }
+        let due = try await MailQueue(store: box.store).due(fresh: 0, retries: 3, underWay: [])
+        #expect(due.mails.map(\.id) == [1])
+    }
+
+    @Test func aBounceOfAMailThatWasSentSuppressesNothing() async throws {
+        let box = try await SandboxStore(mailPlan)
+        try await Self.queue(2, in: box)
+        let queue = MailQueue(store: box.store)
+        // Two processes tried mail 1.
+        try await queue.record(1, .sent)
+        for id in [Int64(1), 2] { try await queue.record(id, .bounced(problem: "Nobody")) }
+        let suppressed = try await box.store.read {
+            try $0.rows("SELECT address FROM suppressedAddresses", []).map { try $0.text("address") }
+        }
+        #expect(suppressed == ["ann+2@shop.example"])
     }
 
     @Test func aLinkIsForgottenOnceItIsSentAndTheRestAWeekLater() async throws {

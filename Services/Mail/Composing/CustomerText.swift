@@ -1,7 +1,8 @@
 import Foundation
 
-/// A customer's text for use in a mail: short, and without anything that a mail program turns into a link. Otherwise
-/// anyone who orders with another person's address could make the shop send advertisements to that person.
+/// A customer's text for use in a mail: short, and with spaces in every URL and address, so that no mail program makes
+/// a link of it. Otherwise anyone who orders with another person's address could make the shop send advertisements to
+/// that person.
 package enum CustomerText {
     /// Maximum characters of a note in a mail.
     private static let noteMax = 500
@@ -30,13 +31,13 @@ package enum CustomerText {
     /// Characters that count as a full stop in a host name (UTS #46).
     private static let stops: Set<Character> = [".", "\u{3002}", "\u{FF0E}", "\u{FF61}"]
 
-    /// ASCII, and not a character that marks a link.
-    private static func isHarmless(_ byte: UInt8) -> Bool { byte < 0x80 && !".@/:".utf8.contains(byte) }
+    /// Whether the byte is ASCII and no sign of a link.
+    private static func cannotMarkLink(_ byte: UInt8) -> Bool { byte < 0x80 && !".@/:".utf8.contains(byte) }
 
     /// Inserts a space where a URL or an address would be recognised: `www. shop. example`, `ann @shop. example`,
     /// `https: / /`. People can still read the text.
     private static func unlinked(_ text: String) -> String {
-        if text.utf8.allSatisfy(isHarmless) { return text }
+        if text.utf8.allSatisfy(cannotMarkLink) { return text }
         let characters = Array(text)
         var result = ""
         for (index, character) in characters.enumerated() {

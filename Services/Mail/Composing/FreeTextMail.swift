@@ -12,10 +12,8 @@ package struct FreeTextMail: Sendable, Equatable {
     package let html: String
     /// Nil: replies go to the shop.
     package let replyTo: MailAddress?
-    /// The addresses in the `To` header of a copy for a `Cc` or `Bcc` recipient. Empty in a copy for a `to` recipient,
-    /// whose header names only that recipient.
+    /// `toHeader` and `ccHeader` as in `MailMessage`.
     package var toHeader: [MailAddress] = []
-    /// The addresses in the `Cc` header of every copy.
     package var ccHeader: [MailAddress] = []
     /// Whether this copy's recipient is hidden from the others (`Bcc`).
     package var isBlind = false

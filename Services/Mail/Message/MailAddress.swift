@@ -9,7 +9,7 @@ package struct MailAddress: Sendable, Equatable {
     private static let nameMax = 100
 
     /// Nil for an address that is not `local@domain` of unquoted atoms (RFC 5322 section 3.2.3). Line breaks and other
-    /// control characters of the name become spaces: an odd name must not lose an order's mail.
+    /// control characters of the name become spaces: an unusual name must not prevent an order's mail.
     package init?(_ address: String, name: String) {
         let parts = address.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
         guard parts.count == 2, address.utf8.count <= Self.addressBytesMax, Self.areAtoms(parts[0]),

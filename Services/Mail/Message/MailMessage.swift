@@ -81,7 +81,8 @@ package struct MailMessage: Sendable {
         return ["Content-Type: multipart/mixed;\r\n boundary=\"\(boundary)\"", ""] + parts + ["--\(boundary)--"]
     }
 
-    /// No body contains `=_`: quoted-printable writes `=` as `=3D`, base64 has no `_`, `PlainBody` refuses such a text.
+    /// No body contains `=_`: quoted-printable writes `=` as `=3D`, base64 has no `_`, and `PlainBody` refuses texts
+    /// with it.
     private func boundary(_ name: String) -> String {
         let hash = messageId.utf8.reduce(UInt64(14_695_981_039_346_656_037)) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
         return "=_\(name)_\(hash)"

@@ -1,5 +1,5 @@
-/// A text that a mail carries as it is, so that people can copy a link from the mail's source. Quoted-printable would
-/// write `=3D` for `=` and cut long lines.
+/// Decides whether a mail can carry a text without quoted-printable, which writes `=3D` for `=` and cuts long lines:
+/// people copy links from a mail's source.
 enum PlainBody {
     /// RFC 5322 allows 998 bytes.
     private static let lineBytesMax = 990

@@ -10,6 +10,8 @@ struct MailFunctions: Sendable {
     let composer: MailComposer
     let shopMails: ShopMailQueue
     let audit: AuditTrail
+    /// As in `MailQueue`.
+    let claimDuration: Duration?
 
     func install(in routes: inout ServiceRoutes) {
         routes.function("sendShopMail", send)
@@ -47,7 +49,7 @@ struct MailFunctions: Sendable {
             let id = try Self.id(parameters)
             return try await store.write(for: request.share) { transaction in
                 try KeyedReplies.once(request, nil, in: transaction) { transaction in
-                    try Self.retry(id, in: transaction)
+                    try MailQueue.retry(id, claimDuration: claimDuration, in: transaction)
                     try audit.note(.init("retryMail", "", String(id)), by: request, in: transaction)
                     transaction.afterCommit { sender.wake() }
                     return try .result([:])
@@ -108,27 +110,5 @@ struct MailFunctions: Sendable {
                 return try .result(["mails": .array(mails)])
             }
         }
-    }
-
-    /// Requeues a held, failed, bounced or suppressed mail and resets `queuedAt`, from which the give-up time counts. A
-    /// mail that is still queued becomes due now.
-    static func retry(_ id: Int64, in transaction: StoreTransaction) throws {
-        guard
-            let row = try transaction.rows("SELECT state, length(model) AS size FROM mails WHERE id = ?", [.int(id)])
-                .first
-        else { throw ParseError.objectNotFound }
-        let state = try row.text("state")
-        guard state != "sent" else { throw ParseError(.validationError, "This mail was sent.") }
-        guard try row.int("size") > 0 else {
-            throw ParseError(.validationError, "The content of this mail is no longer stored.")
-        }
-        // A mail without attempts is already due, or being sent.
-        let now = SQLValue.int(transaction.now.milliseconds)
-        try transaction.execute(
-            """
-            UPDATE mails SET queuedAt = CASE state WHEN 'queued' THEN queuedAt ELSE ? END, state = 'queued', \
-            dueAt = CASE WHEN state = 'queued' AND attempts = 0 THEN dueAt ELSE ? END WHERE id = ?
-            """,
-            [now, now, .int(id)])
     }
 }

@@ -7,13 +7,13 @@ import ProcessKit
 /// is removed once it is sent, the rest of the content some days later.
 package struct MailQueue: Sendable {
     let store: ClassStore
-    private let claimedFor: Duration?
+    private let claimDuration: Duration?
 
-    /// - Parameter claimedFor: with several sending processes, how long a process holds a claimed mail; longer than
+    /// - Parameter claimDuration: with several sending processes, how long a process holds a claimed mail; longer than
     ///   sending takes. Nil with one process.
-    package init(store: ClassStore, claimedFor: Duration? = nil) {
+    package init(store: ClassStore, claimDuration: Duration? = nil) {
         self.store = store
-        self.claimedFor = claimedFor
+        self.claimDuration = claimDuration
     }
 
     /// Queues a mail. Only an unknown template is an error here; all other problems are found when the mail is sent.
@@ -59,8 +59,8 @@ package struct MailQueue: Sendable {
     package struct Due: Sendable {
         /// The mails to send now.
         package let mails: [QueuedMail]
-        /// Whether mails with attempts wait; true also where it is unknown.
-        let hasTried: Bool
+        /// False only if the queue certainly has no retries.
+        let mayHaveRetries: Bool
     }
 
     /// Mails to send now: mails without attempts first, oldest first.
@@ -68,7 +68,8 @@ package struct MailQueue: Sendable {
     /// With several sending processes, claims the mails for this process. If a claim expires while this process still
     /// sends the mail, the result may contain that mail again, and the caller must skip it.
     /// - Parameters:
-    ///   - freshMax: the most mails without attempts; with several processes, the most mails in all.
+    ///   - freshMax: the most mails without attempts. With several processes it limits the retries too, because unused
+    ///     claims must be released.
     ///   - retries: the most mails with attempts.
     ///   - underWay: the mails that this process is sending; the query leaves them out. Ignored when mails are claimed,
     ///     because a claim already hides them.
@@ -77,16 +78,16 @@ package struct MailQueue: Sendable {
         fresh freshMax: Int, retries: Int, underWay: [Int64], without domains: [String] = []
     ) async throws -> Due {
         let others = Self.others(than: domains)
-        if let claimedFor {
-            let fresh = try await claim("attempts = 0", others, orderedBy: "id", limit: freshMax, for: claimedFor)
+        if let claimDuration {
+            let fresh = try await claim("attempts = 0", others, orderedBy: "id", limit: freshMax, for: claimDuration)
             do {
                 let tried = try await claim(
                     "attempts > 0", others, orderedBy: "dueAt", limit: min(retries, freshMax - fresh.count),
-                    for: claimedFor)
-                return Due(mails: fresh + tried, hasTried: true)
+                    for: claimDuration)
+                return Due(mails: fresh + tried, mayHaveRetries: true)
             } catch  where !fresh.isEmpty {
                 // The fresh mails are already claimed; the retries are tried again soon.
-                return Due(mails: fresh, hasTried: true)
+                return Due(mails: fresh, mayHaveRetries: true)
             }
         }
         let left = SQLValue.text(JSON.array(underWay.map(JSON.int)).serializedText)
@@ -107,11 +108,11 @@ package struct MailQueue: Sendable {
                 SELECT 1 AS found FROM mails\(reader.dialect.using(index: "mailsTried"))
                 WHERE state = 'queued' AND attempts > 0 LIMIT 1
                 """)
-            guard !tried.isEmpty else { return Due(mails: fresh, hasTried: false) }
+            guard !tried.isEmpty else { return Due(mails: fresh, mayHaveRetries: false) }
             let retries = try mails(
                 by: "mailsTried", "attempts > 0 AND dueAt <= ? ORDER BY dueAt",
                 [.int(Timestamp.now.milliseconds), .int(Int64(retries))])
-            return Due(mails: fresh + retries, hasTried: true)
+            return Due(mails: fresh + retries, mayHaveRetries: true)
         }
     }
 
@@ -137,8 +138,8 @@ package struct MailQueue: Sendable {
         return ("(\(sql))", domains.map { .text("%@\($0)") })
     }
 
-    /// The `dueAt` of queued mails. Mails without attempts are left out when one process sends, because it ignores
-    /// their `dueAt`.
+    /// The `dueAt` of queued mails. One sending process ignores the `dueAt` of mails without attempts, so they are left
+    /// out.
     static func dueTimes(atMost longest: Duration, _ writers: StoreWriters) -> StoredWaits {
         let tried = writers == .one ? " AND attempts > 0" : ""
         return StoredWaits("dueAt", of: "mails", atMost: longest, where: "state = 'queued'\(tried)")
@@ -163,14 +164,15 @@ package struct MailQueue: Sendable {
         return try await store.claim(claim).map(QueuedMail.init).sorted { $0.id < $1.id }
     }
 
-    /// Releases claimed mails that this process did not start to send.
-    package func releaseClaims(_ ids: [Int64]) async throws {
-        guard claimedFor != nil, !ids.isEmpty else { return }
+    /// Releases claimed mails that this process did not start to send. An attempt that was recorded after the claim
+    /// keeps its backoff.
+    package func releaseClaims(_ mails: [QueuedMail]) async throws {
+        guard claimDuration != nil, !mails.isEmpty else { return }
         try await store.write(for: nil) { transaction in
-            for id in ids {
+            for mail in mails {
                 try transaction.execute(
-                    "UPDATE mails SET dueAt = ? WHERE id = ? AND state = 'queued'",
-                    [.int(transaction.now.milliseconds), .int(id)])
+                    "UPDATE mails SET dueAt = ? WHERE id = ? AND state = 'queued' AND attempts = ?",
+                    [.int(transaction.now.milliseconds), .int(mail.id), .int(Int64(mail.attempts))])
             }
         }
     }
@@ -193,14 +195,19 @@ package struct MailQueue: Sendable {
         }
     }
 
-    func record(_ id: Int64, _ step: RetrySchedule.Step) async throws {
+    /// Records the result of an attempt, unless another process has already finished the mail.
+    package func record(_ id: Int64, _ step: RetrySchedule.Step) async throws {
         try await store.write(for: nil, seldomFails: true) { transaction in
             let now = transaction.now
-            func set(_ change: String, _ values: [SQLValue]) throws {
+            /// - Returns: false when the mail is not queued any more.
+            @discardableResult func set(_ change: String, _ values: [SQLValue]) throws -> Bool {
                 let count = try transaction.execute(
                     "UPDATE mails SET \(change) WHERE id = ? AND state = 'queued'", values + [.int(id)])
-                guard count > 0, let outcome = step.outcome else { return }
-                transaction.afterCommit { Metric.mails.count(("outcome", outcome)) }
+                guard count > 0 else { return false }
+                if let outcome = step.outcome {
+                    transaction.afterCommit { Metric.mails.count(("outcome", outcome)) }
+                }
+                return true
             }
             switch step {
             case .sent:
@@ -214,10 +221,10 @@ package struct MailQueue: Sendable {
                     "attempts = attempts + 1, dueAt = ?, problem = ?",
                     [.int(now.advanced(by: pause).milliseconds), .text(problem)])
             case .bounced(let problem):
-                try set(
+                let isRecorded = try set(
                     "state = 'bounced', attempts = attempts + 1, dueAt = ?, problem = ?",
                     [.int(now.milliseconds), .text(problem)])
-                try SuppressionList.add(addressOf: id, reason: problem, in: transaction)
+                if isRecorded { try SuppressionList.add(addressOf: id, reason: problem, in: transaction) }
             case .failed(let problem):
                 try set(
                     "state = 'failed', attempts = attempts + 1, dueAt = ?, problem = ?",
@@ -228,6 +235,31 @@ package struct MailQueue: Sendable {
                     [.int(now.milliseconds), .text("The address is on the suppression list.")])
             }
         }
+    }
+
+    /// Requeues a held, failed, bounced or suppressed mail and resets `queuedAt`, from which the give-up time counts. A
+    /// mail that is still queued becomes due now or, with several sending processes, at the latest when a claim made
+    /// now would expire: another process may be sending it.
+    /// - Parameter claimDuration: as in `init`.
+    package static func retry(
+        _ id: Int64, claimDuration: Duration? = nil, in transaction: StoreTransaction
+    ) throws {
+        guard
+            let row = try transaction.rows("SELECT state, length(model) AS size FROM mails WHERE id = ?", [.int(id)])
+                .first
+        else { throw ParseError.objectNotFound }
+        let state = try row.text("state")
+        guard state != "sent" else { throw ParseError(.validationError, "This mail was sent.") }
+        guard try row.int("size") > 0 else {
+            throw ParseError(.validationError, "The content of this mail is no longer stored.")
+        }
+        let now = transaction.now
+        try transaction.execute(
+            """
+            UPDATE mails SET queuedAt = CASE state WHEN 'queued' THEN queuedAt ELSE ?1 END, state = 'queued', \
+            dueAt = CASE WHEN state <> 'queued' THEN ?1 WHEN dueAt > ?2 THEN ?2 ELSE dueAt END WHERE id = ?3
+            """,
+            [.int(now.milliseconds), .int(now.advanced(by: claimDuration ?? .zero).milliseconds), .int(id)])
     }
 
     /// The mail's model without its secret; nil for a template without secrets.

@@ -17,7 +17,7 @@ package enum ParkedMails {
             try reader.rows("SELECT count(*) AS count FROM mails WHERE \(isParked)", []).first?.int("count") ?? 0
         } retry: { id, transaction in
             guard let row = try row(id, in: transaction) else { return nil }
-            try MailFunctions.retry(row.int("id"), in: transaction)
+            try MailQueue.retry(row.int("id"), in: transaction)
             transaction.afterCommit(wake)
             return try item(row)
         } drop: { id, transaction in

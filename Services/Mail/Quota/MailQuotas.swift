@@ -2,10 +2,10 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// Daily quotas on mails that clients can cause without proving that the address is theirs: per mailbox (all kinds of
-/// mail and all accounts together), per user and per network. A mail over a quota is held: an operator can see and send
-/// it. After `heldPerDay` held mails of a mailbox, further mails are dropped and only counted. The client that caused
-/// the mail gets no error.
+/// Daily quotas on mails that clients can cause without proving that the address is theirs: per mailbox (all templates
+/// and all accounts together), per user and per network. Mails of the shop are exempt, and so are mails to verified
+/// addresses unless they are links. A mail over a quota is held: an operator can see and send it. After `heldPerDay`
+/// held mails of a mailbox, further mails are dropped and only counted. The client that caused the mail gets no error.
 package struct MailQuotas: Sendable {
     /// Mails per day; 0: no quota.
     package struct Limits: Sendable {
@@ -23,8 +23,8 @@ package struct MailQuotas: Sendable {
     package enum Verdict: Sendable, Equatable {
         case send
         case held(reason: String)
-        /// Not stored. `drop` increments the counter in row `bucket` of `mailAllowances` and writes it into the newest
-        /// held mail of that mailbox.
+        /// Not stored. `drop` increments the counter in row `bucket` of `mailAllowances` and writes the new count into
+        /// the column `problem` of the newest held mail.
         case dropped(bucket: String)
     }
 
@@ -37,7 +37,8 @@ package struct MailQuotas: Sendable {
 
     package init(_ limits: Limits) { self.limits = limits }
 
-    /// Takes the mail from each quota and decides whether it is sent, held or dropped.
+    /// Takes the mail from one quota after the other, until one is used up, and decides whether it is sent, held or
+    /// dropped. A held mail stays counted in the earlier quotas.
     package func decide(on message: SendMailRequest, in transaction: StoreTransaction) throws -> Verdict {
         let isLink = MailTemplates.kinds[message.template] == .link
         // Links are counted also for verified addresses: any client can request one for any address.

@@ -1,7 +1,8 @@
 /// Limits the concurrent mails to the mailboxes of one domain, so that a hanging server leaves connections for others.
 /// No I/O; `MailSender` acts.
 package struct DomainLimits: Sendable {
-    /// A mail that takes this long marks its domain as slow: the domain gets one connection until a mail is fast again.
+    /// A mail that takes this long marks its domain as slow: the domain gets one connection until a mail to it takes
+    /// less.
     package static let slowAfter = Duration.seconds(5)
     /// Maximum domains remembered as slow.
     private static let slowMax = 1000
@@ -28,7 +29,7 @@ package struct DomainLimits: Sendable {
         return true
     }
 
-    /// - Parameter time: the duration of the attempt; nil when it was never made.
+    /// - Parameter time: the duration of the attempt; nil when it says nothing about the domain.
     package mutating func end(_ domain: String, after time: Duration?) {
         let count = (underWay[domain] ?? 1) - 1
         underWay[domain] = count > 0 ? count : nil

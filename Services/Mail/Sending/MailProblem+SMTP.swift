@@ -8,8 +8,8 @@ extension MailProblem {
         let isBeforeTheMail = stage == .connection || stage == .login || stage == .sender
         let summary = Self.summary(failure, stage)
         guard failure.reason == .mailRefused else {
-            // The server answered and there is still no session, for example because it offers no STARTTLS or its
-            // certificate is not trusted: the settings are wrong.
+            // The server answered but no session began, for example because it offers no STARTTLS or its certificate is
+            // not trusted. So the settings are wrong.
             let isConfigurationError = failure.reason == .unreachable && stage == .connection && !failure.reply.isEmpty
             self.init(
                 isConfigurationError ? .configuration : .temporary, affectsAll: isBeforeTheMail, summary,
@@ -25,7 +25,8 @@ extension MailProblem {
             case (_, .recipient): Self.ofRecipient(code, EnhancedCode(failure.reply))
             case (_, .content): Self.ofContent(EnhancedCode(failure.reply))
             }
-        // 421: the server closes the channel, regardless of the recipient (RFC 5321 section 3.8).
+        // 421: the server closes the connection, regardless of the recipient (RFC 5321 section 3.8), so every mail
+        // would fail.
         self.init(kind, affectsAll: isBeforeTheMail || code == 421, summary, reply: failure.reply)
     }
 

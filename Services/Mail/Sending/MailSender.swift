@@ -13,8 +13,8 @@ package actor MailSender {
         package let connections: Int
         /// Concurrent mails to the mailboxes of one domain.
         package let perDomain: Int
-        /// While mails run, the queue is read only when this many more may begin. For a fast transport, a read for each
-        /// mail costs more than its sending.
+        /// The free slots that the sender waits for before it reads the queue again while mails run. With a fast
+        /// transport, it would otherwise read the queue once for each mail.
         package var roomMin = 1
         /// Maximum interval between checks of the queue. Mails are due by the wall clock, which may be set forward.
         package var pollInterval = Duration.seconds(10)
@@ -27,7 +27,7 @@ package actor MailSender {
         }
 
         /// Upper limit of the time until `dueAt`: twice the longest backoff, with room for its jitter, and at least
-        /// twice the hour that a server may ask for. Claims are shorter.
+        /// twice the hour that a server may ask for. `dueAt` is also the end of a claim; a claim is shorter.
         package var longestWait: Duration { max(schedule.longest * 2, .seconds(7200)) }
 
         /// Retries get at most half of the connections, so that a few hanging mails never block the others.
@@ -49,8 +49,8 @@ package actor MailSender {
     private var isStopping = false
     /// Whether `startDue` runs, which may claim mails.
     private var isStartingMails = false
-    /// Whether mails with attempts may wait. The sender is woken when there is a new one.
-    private var hasTried = true
+    /// Whether the queue may have retries. A false value is safe: the end of each attempt wakes the sender.
+    private var mayHaveRetries = true
 
     package init(
         queue: MailQueue, composer: MailComposer, transport: any MailTransport, settings: Settings,
@@ -93,19 +93,20 @@ package actor MailSender {
     ///   domains out, so it may find other mails.
     private func startDue() async throws -> Bool {
         guard room > 0, room >= settings.roomMin || underWay.isEmpty, !isStopping else {
-            // The end of a running mail wakes the sender.
-            hasTried = underWay.isEmpty
+            // While a mail runs, no poll time is needed, because its end wakes the sender. Otherwise `nextDue` asks for
+            // the next retry.
+            mayHaveRetries = underWay.isEmpty
             return false
         }
         isStartingMails = true
         defer { isStartingMails = false }
-        // The query may return a row that was read before the result of its mail was recorded. Mails that run now are
-        // therefore skipped, even if they end during the query.
+        // The query may read a row before the result of its mail is recorded. So mails that run when the query starts
+        // are skipped.
         let busy = underWay
         let due = try await queue.due(
             fresh: room, retries: settings.retriesMax - busy.values.count { $0 }, underWay: Array(busy.keys),
             without: domainLimits.full)
-        hasTried = due.hasTried
+        mayHaveRetries = due.mayHaveRetries
         var hasSkippedMails = false
         for mail in due.mails where busy[mail.id] == nil && room > 0 && !isStopping {
             let domain = DomainLimits.domain(of: mail.toAddress)
@@ -119,44 +120,47 @@ package actor MailSender {
                 domainLimits.end(domain, after: nil)
             }
         }
-        try await queue.releaseClaims(due.mails.map(\.id).filter { underWay[$0] == nil })
+        try await queue.releaseClaims(due.mails.filter { underWay[$0.id] == nil })
         return hasSkippedMails && room > 0 && !isStopping
     }
 
     /// When the next attempt is due; nil when none waits. Running mails wake the sender when they end.
     private func nextDue() async throws -> Timestamp? {
         if let resumesAt = health.resumesAt(from: .now) { return resumesAt }
-        guard hasTried else { return nil }
+        guard mayHaveRetries else { return nil }
         return try await queue.nextAttempt(underWay: Array(underWay.keys), without: domainLimits.full)
     }
 
     private var room: Int { health.slots(of: settings.connections, at: .now) - underWay.count }
 
     private func deliver(_ mail: QueuedMail, _ domain: String) async {
-        let start = ContinuousClock.now
-        let step = await attempt(mail)
-        let time = ContinuousClock.now - start
+        let (step, time) = await attempt(mail)
         await record(mail, step)
         underWay[mail.id] = nil
         domainLimits.end(domain, after: time)
         wake()
     }
 
-    private func attempt(_ mail: QueuedMail) async -> RetrySchedule.Step {
-        if mail.isSuppressed { return .suppressed }
+    /// - Returns: the next step, and the duration of the attempt. The duration is nil when it says nothing about the
+    ///   recipient's domain: nothing was sent, or the problem affects every mail.
+    private func attempt(_ mail: QueuedMail) async -> (step: RetrySchedule.Step, time: Duration?) {
+        if mail.isSuppressed { return (.suppressed, nil) }
         let message: MailMessage
         do {
             message = try composer.compose(mail)
         } catch {
             logger.error("A mail cannot be sent.", metadata: ["mail.id": "\(mail.id)", "problem": "\(error)"])
-            return .failed(problem: "\(error)")
+            return (.failed(problem: "\(error)"), nil)
         }
+        let start = ContinuousClock.now
         do {
             try await transport.send(message, name: mail.name)
+            let time = ContinuousClock.now - start
             health.recordSuccess()
-            return settings.schedule.step(after: nil, attempts: mail.attempts + 1, age: .zero, jitter: 0)
+            return (settings.schedule.step(after: nil, attempts: mail.attempts + 1, age: .zero, jitter: 0), time)
         } catch {
-            return step(mail, after: error)
+            let time = ContinuousClock.now - start
+            return (step(mail, after: error), error.affectsAll ? nil : time)
         }
     }
 
@@ -179,8 +183,8 @@ package actor MailSender {
             case .configuration:
                 logger.error(
                     """
-                    The mail server refused a mail for a reason that a retry alone does not remove. It will be \
-                    retried; check the settings and the account at the provider.
+                    The mail server refused a mail for a reason that only an operator can remove: check the settings \
+                    and the account at the provider. Satchel retries the mail meanwhile.
                     """, metadata: metadata)
             case .temporary: logger.warning("A mail was not sent and will be retried.", metadata: metadata)
             case .recipient: logger.notice("A mail's address does not exist.", metadata: metadata)

@@ -5,7 +5,7 @@ import ServiceKit
 package struct RetrySchedule: Sendable {
     /// The delay after the first failure; each further failure doubles it.
     package let first: Duration
-    /// The longest delay.
+    /// Limits the doubling. Jitter, an outage and a delay that the server asks for may exceed it.
     package let longest: Duration
     /// A failing mail is given up after this time in the queue.
     package let giveUpAfter: Duration

@@ -39,8 +39,7 @@ package struct SMTPTransport: MailTransport {
             do throws(OutboundFailure) {
                 try await client.send(mail)
             } catch  where error.isStaleConnection {
-                // The server had closed the reused connection before the mail was sent, so one retry cannot send it
-                // twice.
+                // The server closed the kept connection before it got the mail. One retry is therefore safe.
                 try await client.send(mail)
             }
         } catch {

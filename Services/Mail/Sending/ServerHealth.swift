@@ -26,7 +26,7 @@ package struct ServerHealth: Sendable {
         }
     }
 
-    /// An end that is further away than the whole pause means that the clock was set back.
+    /// If the end is further away than the pause, the clock was set back, and the pause counts as over.
     private func isWaiting(at now: Timestamp) -> Bool {
         guard case .fails(_, let pause, let until) = state else { return false }
         return now < until && until <= now.advanced(by: pause)

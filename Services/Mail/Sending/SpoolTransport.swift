@@ -9,7 +9,8 @@ import Synchronization
 /// Mails that arrive while files are written form the next batch. Many mails thus share one sync of the folder, and
 /// then one commit that records them.
 package final class SpoolTransport: MailTransport {
-    /// Concurrent mails, and so mails per batch: many share one sync, but few are written again after a crash.
+    /// Concurrent mails, and so mails per batch. With more, one sync serves more mails; with fewer, fewer are written
+    /// again after a crash.
     static let mailsMax = 16
 
     private struct Waiting: Sendable {
