@@ -339,7 +339,7 @@ final class WriterThread: @unchecked Sendable {
                 let unseen = Set(outcome.unseen)
                 settings.answering {
                     for (place, (job, failure)) in zip(jobs, outcome.failures).enumerated()
-                    where !unseen.contains(place) { job.finish(failure.map(health.told)) }
+                    where !unseen.contains(place) { job.finish(failure.map(health.clientError)) }
                 }
             }
         } catch {
