@@ -48,7 +48,7 @@ final class HTTPFront: Sendable {
 
     // MARK: - In a task
 
-    /// The response to a request whose body has not arrived. The task drives it from its head on.
+    /// Answers a request in a task, which also reads its body.
     /// - Throws: `HTTPParserError` when the rest of the request is invalid HTTP: the server answers 400 and closes the
     ///   connection.
     func response(
@@ -61,12 +61,13 @@ final class HTTPFront: Sendable {
             let bytesMax = Self.takesBytes(request.head) ? CapacitySettings.smallBytes : nil
             return outgoing(answer, to: exchange, bytesMax: bytesMax)
         } catch let error as HTTPParserError {
+            count(ParseResponse(status: 400, body: []), to: exchange)
             throw error
         } catch {
-            logger.debug(
-                "The gateway could not handle a request and responds with 500.",
+            logger.error(
+                "The gateway could not handle a request.",
                 metadata: ["request.id": "\(exchange.requestId)", "error": "\(error)"])
-            return .response(writer.failure(requestId: exchange.requestId))
+            return outgoing(ParseResponse(.internalError), to: exchange, bytesMax: nil)
         }
     }
 
@@ -358,7 +359,8 @@ final class HTTPFront: Sendable {
                 body: ParseError(
                     .objectTooLarge, "The body is larger than \(configuration.bodyBytesMax) bytes."
                 ).body.serialized)
-        case is BodyReader.Interrupted: ParseResponse(ParseError(.invalidJSON, "The body is not complete."))
+        // An `IOError` is the failure of the client's connection.
+        case is BodyReader.Interrupted, is IOError: ParseResponse(ParseError(.invalidJSON, "The body is not complete."))
         case is TooManyHeaders:
             ParseResponse(
                 status: 431,

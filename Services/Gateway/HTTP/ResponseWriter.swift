@@ -66,11 +66,6 @@ final class ResponseWriter: Sendable {
         return Response(status: .ok, headers: headers)
     }
 
-    /// The response (500) to a request that failed with an unexpected error.
-    func failure(requestId: String) -> Response {
-        Response(status: .internalServerError, headers: [.date: date.text, Self.requestIdName: requestId])
-    }
-
     // MARK: - The form of the body
 
     /// A body as one client gets it.
