@@ -206,8 +206,8 @@ public final class ClassStore: Sendable {
     /// Whether the database is on a server, whose commits may wait for other parties, such as a standby.
     public var isServed: Bool { builder != nil }
 
-    /// - Parameter hearer: called when trouble begins; must return at once.
-    public func onTrouble(_ hearer: @escaping @Sendable () -> Void) { writer.health.onTrouble(hearer) }
+    /// - Parameter listener: called when trouble begins; must return at once.
+    public func onTrouble(_ listener: @escaping @Sendable () -> Void) { writer.health.onTrouble(listener) }
 
     /// Commits a transaction that changes nothing. A successful commit clears `trouble`.
     public func tryWriting() async {

@@ -183,6 +183,38 @@ import Testing
         }
     }
 
+    @Test func aBodyThatBreaksOffIsCountedAsAnErrorOfTheClient() async throws {
+        try await Suite.with { suite in
+            func count(_ status: String) async throws -> Double {
+                try await Self.samples(suite).filter {
+                    $0.key.hasPrefix("satchel_http_request_duration_seconds_count{method=\"POST\"")
+                        && $0.key.contains("status=\"\(status)\"")
+                }.values.reduce(0, +)
+            }
+            func begin(_ field: String) throws -> RawConnection {
+                let connection = try RawConnection(suite)
+                connection.send(
+                    head: """
+                        POST /parse/functions/nothing HTTP/1.1
+                        Host: x
+                        X-Parse-Application-Id: satchel
+                        Expect: 100-continue
+                        \(field)
+                        """)
+                #expect(connection.read(within: 30_000)?.hasPrefix("HTTP/1.1 100") == true)
+                return connection
+            }
+            let (refused, failed) = (try await count("4xx"), try await count("5xx"))
+            try begin("Content-Length: 10").resetAtEnd()
+            try await eventually("the reset is counted") { try await count("4xx") == refused + 1 }
+            let chunked = try begin("Transfer-Encoding: chunked")
+            chunked.send(Array("no size\r\n".utf8))
+            #expect(chunked.read(within: 30_000)?.hasPrefix("HTTP/1.1 400") == true)
+            try await eventually("invalid HTTP is counted") { try await count("4xx") == refused + 2 }
+            #expect(try await count("5xx") == failed)
+        }
+    }
+
     @Test func withoutATokenOnlyProgramsOnTheHostReadThem() async throws {
         let suite = try await Suite.shared
         #expect(try await Self.scrape(suite).status == 200)

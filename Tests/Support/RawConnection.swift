@@ -63,6 +63,12 @@ package final class RawConnection: Sendable {
     /// Closes the sending side. Data can still be received.
     package func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
 
+    /// Makes the end of this connection a reset (RST), as when a client's system gives it up.
+    package func resetAtEnd() {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    }
+
     package func send(head: String) {
         send(Array("\(head)\n\n".replacingOccurrences(of: "\n", with: "\r\n").utf8))
     }

@@ -2,8 +2,9 @@ import HTTPTypes
 import Messages
 import ParseProtocol
 
-/// The checks that a request with valid keys passes before its route runs: rate limits, the list of routes open to
-/// clients, the read-only key and repeated requests. Each request of a batch passes the checks on its own.
+/// The checks that a request passes before its route runs: rate limits, which also count requests with wrong keys, the
+/// list of routes open to clients, the read-only key and repeated requests. Each request of a batch passes the checks
+/// on its own, except that for repeated requests: the batch passes it as a whole.
 ///
 /// A class, so that a request copies nothing of it.
 final class Admission: Sendable {

@@ -23,8 +23,8 @@ package final class KeyedWrite: Sendable {
 
     static let replayedName = headerName("Idempotent-Replayed")
 
-    /// The keys of a run's messages. The services encrypt their stored replies with them, so that they do not follow
-    /// from stored data alone.
+    /// The keys of a run's messages. Services encrypt stored replies with these keys. The keys cannot be computed from
+    /// stored data.
     /// - Parameter seed: the same for every run of the write.
     package func keys(_ seed: String) -> WriteKeys {
         let digits = HMAC<SHA256>.authenticationCode(for: Array("messages \(seed)".utf8), using: secret).prefix(16).hex

@@ -36,8 +36,8 @@ package struct RoutePattern: Sendable {
         return ([name] + path.dropFirst(2)).joined(separator: "/")
     }
 
-    /// Takes time proportional to the product of both lengths at most: the match of an asterisk is extended, never
-    /// restarted.
+    /// Takes time proportional to the product of both lengths at most: an asterisk matches the shortest text; the
+    /// search never goes back.
     package func matches(_ route: String) -> Bool {
         let text = Array(route.utf8)
         guard let first = parts.first, text.starts(with: first) else { return false }

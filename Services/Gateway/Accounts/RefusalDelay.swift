@@ -3,7 +3,7 @@ import Synchronization
 
 /// Decides which refused sign-ins and sign-ups are delayed: the cheap refusals, such as for a locked account, once a
 /// network has used up its quota of them. An undelayed client would retry some thousand times a second and take the
-/// processor time that other clients' password hashes need. Pure: time is an argument.
+/// processor time that other clients' password hashes need. No I/O: time is an argument.
 package struct RefusalDelay {
     /// Enough for an office of ten people with locked accounts who each retry once; after that one a second.
     private var buckets = RateBuckets(count: 10, window: .seconds(10))

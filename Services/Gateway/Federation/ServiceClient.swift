@@ -74,7 +74,7 @@ struct ServiceClient: Sendable {
                 await withCheckedContinuation { continuation in
                     broker.call(request) { result in
                         continuation.resume(
-                            returning: ReplyHold.admit(result, hold, reserved: reserved, isDone: writes))
+                            returning: ReplyHold.admit(result, hold, reserved: reserved, isCommitted: writes))
                     }
                 }
             }
@@ -130,7 +130,7 @@ extension ServiceClient {
         broker.call(request, wakes: false) { result in
             requestTimes?.waited(since: start)
             budget?.use(result)
-            switch ReplyHold.admit(result, hold, reserved: 0, isDone: isChange) {
+            switch ReplyHold.admit(result, hold, reserved: 0, isCommitted: isChange) {
             case .success(let reply):
                 times.record(.done, at: slot, since: start)
                 completion(.success(ServiceReply(reply)))
@@ -201,7 +201,7 @@ extension JSON {
     ///   `.requestLimitExceeded` (155) when there is no memory for them now, `.timeout` (124) when the request's budget
     ///   is used up, `.internalServerError` (1) when it is not JSON.
     init(reply: [UInt8], in context: CallContext) throws(ParseError) {
-        try ReplyHold.decode(reply.count, context.hold)
+        try ReplyHold.reserveForDecoding(reply.count, context.hold)
         if reply.count >= Self.countedBytes, let budget = context.budget {
             guard !budget.isSpent else { throw ParseError(.budgetSpent) }
             budget.use(jsonBytes: reply.count)

@@ -5,7 +5,7 @@ import ParseProtocol
 /// A task reads the body of a request, inflates it and waits in the queue, before it drives the machine.
 extension HTTPFront {
     /// Reads the body, then drives the machine.
-    func received(_ request: Request, _ exchange: inout RequestExchange) async throws -> ParseResponse {
+    func readBodyAndDrive(_ request: Request, _ exchange: inout RequestExchange) async throws -> ParseResponse {
         let parsed = exchange.machine.request
         guard !exchange.machine.isRefused else { return await drive(&exchange.machine) }
         // Nil outside the mount.
@@ -22,7 +22,7 @@ extension HTTPFront {
             }
             return await drive(&exchange.machine)
         }
-        // The gateway inflates nothing outside the mount: `crash` inflates the reports.
+        // Outside the mount only crash reports have bodies, and the crash service inflates them.
         let encodingHeader = path == nil ? "" : request.headers[.contentEncoding] ?? ""
         guard let encoding = ContentEncoding(header: encodingHeader) else { return Self.unsupportedEncoding }
         var sender = BodyQueues.Sender.unauthenticated
@@ -98,8 +98,8 @@ extension HTTPFront {
         case read(from: BodyQueues.Sender)
     }
 
-    /// Checks keys, session and the right to upload, as far as they are in the headers. A tunnelled request has them in
-    /// its body, for which the limits of unauthenticated clients apply.
+    /// Checks keys, session and the right to upload, as far as they are in the headers. A tunnelled request has its
+    /// keys in the body; until that is read it counts as unauthenticated.
     /// - Parameter path: under the mount.
     private func decision(on request: ParseRequest, at path: [Substring]) async -> BodyDecision {
         var request = request

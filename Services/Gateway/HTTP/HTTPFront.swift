@@ -48,7 +48,7 @@ final class HTTPFront: Sendable {
 
     // MARK: - In a task
 
-    /// The response to a request whose body has not arrived. The task drives it from its head on.
+    /// Answers a request in a task, which also reads its body.
     /// - Throws: `HTTPParserError` when the rest of the request is invalid HTTP: the server answers 400 and closes the
     ///   connection.
     func response(
@@ -58,28 +58,29 @@ final class HTTPFront: Sendable {
         var exchange = begin(request.head, request.uri, over: connection, start: .now)
         do {
             let answer = try await self.answer(request, &exchange)
-            let bytesMax = Self.takesBytes(request.head) ? CapacitySettings.smallBytes : nil
+            let bytesMax = Self.mayBypassHandlers(request.head) ? CapacitySettings.smallBytes : nil
             return outgoing(answer, to: exchange, bytesMax: bytesMax)
         } catch let error as HTTPParserError {
+            count(ParseResponse(status: 400, body: []), to: exchange)
             throw error
         } catch {
-            logger.debug(
-                "The gateway could not handle a request and responds with 500.",
+            logger.error(
+                "The gateway could not handle a request.",
                 metadata: ["request.id": "\(exchange.requestId)", "error": "\(error)"])
-            return .response(writer.failure(requestId: exchange.requestId))
+            return outgoing(ParseResponse(.internalError), to: exchange, bytesMax: nil)
         }
     }
 
     /// Whether a response may bypass the connection's handlers: not for `HEAD`, whose response has no body, and not for
-    /// a client that names options of its connection, as `OldClientHandler` does for HTTP/1.0.
-    private static func takesBytes(_ request: HTTPRequest) -> Bool {
+    /// a `Connection` header other than keep-alive, which `OldClientHandler` sets for HTTP/1.0.
+    private static func mayBypassHandlers(_ request: HTTPRequest) -> Bool {
         guard request.method != .head else { return false }
         return request.headerFields[.connection].map { $0.lowercased() == "keep-alive" } ?? true
     }
 
     private func answer(_ request: Request, _ exchange: inout RequestExchange) async throws -> ParseResponse {
         do {
-            return try await received(request, &exchange)
+            return try await readBodyAndDrive(request, &exchange)
         } catch {
             guard let answer = refusal(of: error) else { throw error }
             let request = exchange.machine.request
@@ -104,10 +105,10 @@ final class HTTPFront: Sendable {
     }
 
     private func driven(_ machine: inout RequestMachine) async -> ParseResponse {
-        // A message of the event loop has used a part of the budget.
+        // If the event loop already asked a service, the request has a budget.
         let budget = machine.request.call.budget ?? newBudget(for: machine.request)
         machine.enterTask()
-        machine.uses(budget)
+        machine.setBudget(budget)
         var action = machine.next()
         var renewal: Task<Void, Never>?
         defer { renewal?.cancel() }
@@ -243,7 +244,6 @@ final class HTTPFront: Sendable {
         return request
     }
 
-    /// The span of a request.
     private func span(of request: ParseRequest) -> RequestSpan? {
         let traces = configuration.start.traces
         return RequestSpan(
@@ -358,7 +358,8 @@ final class HTTPFront: Sendable {
                 body: ParseError(
                     .objectTooLarge, "The body is larger than \(configuration.bodyBytesMax) bytes."
                 ).body.serialized)
-        case is BodyReader.Interrupted: ParseResponse(ParseError(.invalidJSON, "The body is not complete."))
+        // An `IOError` is the failure of the client's connection.
+        case is BodyReader.Interrupted, is IOError: ParseResponse(ParseError(.invalidJSON, "The body is not complete."))
         case is TooManyHeaders:
             ParseResponse(
                 status: 431,
@@ -383,12 +384,13 @@ struct RequestExchange: Sendable {
     let head: HTTPRequest
     /// As the client wrote it, for the log.
     let path: String
-    /// The time at which the head of a small request arrived; for any other request, at which its task began.
+    /// The time at which a small request arrived, with its body if it has one; for any other request, at which its task
+    /// began.
     let start: ContinuousClock.Instant
     /// The request's share of the memory for large responses.
     let hold: ByteHold
     var machine: RequestMachine
-    /// The part of the time in which the body arrived, which is the client's.
+    /// The time in which the client sent the body; not the gateway's.
     var bodyTime = Duration.zero
 
     var requestId: String { machine.request.requestId }
@@ -400,8 +402,8 @@ func headerName(_ text: String) -> HTTPField.Name {
     return name
 }
 
-/// Ids of requests in logs and messages, and idempotency keys of their writes. A number makes them unique within a
-/// gateway's run, and random characters across gateways and restarts.
+/// Ids of requests in logs and messages, and idempotency keys of their writes. A counter makes them unique in one run,
+/// random characters make them unique among gateways and restarts.
 ///
 /// A String stores up to 15 bytes without an allocation, and each id is copied many times on its way through the suite:
 /// 15 bytes are enough for the first two billion ids of a run.

@@ -4,13 +4,13 @@ import Messages
 
 /// The rules by which a response is compressed.
 ///
-/// The size of a compressed response depends on its content (BREACH, 2013): a person who watches the network, and has
-/// texts of their choice put beside a secret, learns the secret from the sizes. Therefore only responses without
-/// secrets of an account are compressed: objects of the shop's own classes, Satchel's reading functions except those
-/// of `users`, and schemas. Sessions, sign-in, users, installations, config, hooks, batches and functions of cloud
-/// code, which may return a session token, are not. No other site can send a request with a session: it is a header,
-/// which a browser never adds by itself. A page of the storefront is compressed for visitors without a session, because
-/// the session's cookie is sent with links of other sites.
+/// The size of a compressed response depends on its content (BREACH, 2013): an attacker who can place chosen text
+/// beside a secret and see the sizes learns the secret. Therefore only responses without secrets of an account are
+/// compressed: objects of the shop's own classes, Satchel's reading functions except those of `users`, and schemas.
+/// Sessions, sign-in, users, installations, config, hooks, batches and functions of cloud code, which may return a
+/// session token, are not. No other site can send a request with a session: it is a header, which a browser never adds
+/// by itself. A page of the storefront is compressed for visitors without a session, because the session's cookie is
+/// sent with links of other sites.
 ///
 /// Streams, files and exports have their own headers and are sent as they are, and so is the response to `HEAD`.
 enum ResponseCompression {

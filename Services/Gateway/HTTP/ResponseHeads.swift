@@ -87,7 +87,6 @@ final class ReadHeads: Sendable {
     /// The largest size of a head in bytes.
     var bytesMax: Int { found.count + Self.ownBytesMax }
 
-    /// Writes a head.
     /// - Parameter length: bytes of the body; nil for 304.
     func write(requestId: String, date: String, tag: String, length: Int?, to buffer: inout ByteBuffer) {
         buffer.writeBytes(length == nil ? unchanged : found)

@@ -66,11 +66,6 @@ final class ResponseWriter: Sendable {
         return Response(status: .ok, headers: headers)
     }
 
-    /// The response (500) to a request that failed with an unexpected error.
-    func failure(requestId: String) -> Response {
-        Response(status: .internalServerError, headers: [.date: date.text, Self.requestIdName: requestId])
-    }
-
     // MARK: - The form of the body
 
     /// A body as one client gets it.
@@ -122,7 +117,8 @@ final class ResponseWriter: Sendable {
         _ answer: ParseResponse, to request: HTTPRequest, requestId: String, _ hold: ByteHold, bytesMax: Int?,
         compresses: Bool
     ) -> OutgoingResponse {
-        // A tunnelled GET, which is a POST, may have a final body, and may be compressed without one.
+        // A response to a POST has no tag. Only the head of a change fits it, which is for no final or compressed body,
+        // such as a tunnelled GET may have.
         if let bytesMax, answer.bodyBytes <= bytesMax, request.method == .get || answer.final == nil && !compresses,
             let heads = heads(of: answer, to: request)
         {
@@ -183,8 +179,8 @@ final class ResponseWriter: Sendable {
         return .bytes(buffer, more: nil)
     }
 
-    /// The largest body of one client that is written behind its head into one buffer. The buffer may take twice the
-    /// memory for which a larger body is counted.
+    /// A body up to this size is copied behind its head. A larger one is not, because the copy would double the counted
+    /// memory.
     private static let joinedBytesMax = 64 << 10
     /// The same for a shared body: copying a larger one takes longer than writing a second buffer.
     private static let copiedBytesMax = 4 << 10

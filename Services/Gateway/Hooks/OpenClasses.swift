@@ -3,7 +3,7 @@ import ParseProtocol
 import Synchronization
 
 /// The classes in which every client may create objects, as far as services have reported it. The gateway need not ask
-/// before it runs a trigger of such a create. Pure: time and stamps are arguments.
+/// before it runs a trigger of such a create. No I/O: time and stamps are arguments.
 ///
 /// An entry lists the fields of earlier creates. A create with another field is checked with the service, which decides
 /// whether the client may add the field to the class.

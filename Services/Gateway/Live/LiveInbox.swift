@@ -1,7 +1,7 @@
 import DequeModule
 import ParseProtocol
 
-/// The undecoded messages of one connection, in order. Pure.
+/// The undecoded messages of one connection, in order. No I/O.
 ///
 /// A small message is decoded on the event loop. A larger one queues with the large JSON bodies of HTTP requests
 /// (`BodyQueues`), and a task decodes it. Until then the later messages wait, and the socket is not read.

@@ -1,7 +1,7 @@
 import DequeModule
 import Synchronization
 
-/// The texts that wait for a client which reads slower than they arrive. Pure.
+/// The texts that wait for a client which reads slower than they arrive. No I/O.
 package struct LiveQueue<Text> {
     private let bytesMax: Int
     private var waiting: Deque<(text: Text, bytes: Int)> = []

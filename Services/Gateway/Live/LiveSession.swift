@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// The protocol state of one connection. Pure: messages and times are arguments.
+/// The protocol state of one connection. No I/O: messages and times are arguments.
 package struct LiveSession {
     /// The action that follows a message.
     package enum Action: Equatable {

@@ -1,4 +1,4 @@
-/// The ended subscriptions that services still have to drop. Pure.
+/// The ended subscriptions that services still have to drop. No I/O.
 ///
 /// Each service gets one message at a time. Numbers that are added while it is in flight go into the next one, so that
 /// clients which begin and end many subscriptions cannot fill a queue.

@@ -1,4 +1,4 @@
-/// The holds that services have not confirmed, with the completions that wait for them. Pure.
+/// The holds that services have not confirmed, with the completions that wait for them. No I/O.
 package struct PendingHolds {
     package typealias Done = @Sendable () -> Void
 

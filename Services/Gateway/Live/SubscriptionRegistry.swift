@@ -3,7 +3,7 @@ import Foundation
 import Messages
 import ParseProtocol
 
-/// The subscriptions of this gateway, by the numbers under which services know them. Pure: `LiveHub` guards it with a
+/// The subscriptions of this gateway, by the numbers under which services know them. No I/O: `LiveHub` guards it with a
 /// lock and sends the resulting messages.
 ///
 /// A service's number is used once. When the rights of a client may have changed, the gateway asks the service to hold

@@ -55,7 +55,8 @@ final class Guidance: Sendable {
         guard id == applicationId else {
             return "This server has no application with that id. The id is case-sensitive and sent once."
         }
-        // The same for a wrong key and for a right one from a network that is not listed.
+        // The text is the same for a wrong key and for a right one from a network that is not listed, so that it
+        // reveals nothing.
         if credentials.masterKey != nil || credentials.maintenanceKey != nil {
             return "The master key or maintenance key is not accepted: compare it with the server's, and the client's "
                 + "network with SATCHEL_MASTER_KEY_IPS. Apps send neither."

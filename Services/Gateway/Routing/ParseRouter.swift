@@ -10,7 +10,7 @@ import ParseProtocol
 final class ParseRouter: Sendable {
     let configuration: GatewayConfiguration
     let mount: Mount
-    /// The first component of the mount; nil when the path of a page may begin with the same component.
+    /// The first component of the mount; nil when a page's path may begin with it, so that a prefix decides nothing.
     private let mountFolder: Substring?
     let tunnel: Tunnel
     let guidance: Guidance
@@ -58,7 +58,7 @@ final class ParseRouter: Sendable {
         guard let route else { return .refused(guidance.noRoute(request.method, request.path)) }
         let principal = admission.rights(principal, for: request.path)
         guard route.access.admits(principal) else {
-            // The one route of the protocol that refuses with a code.
+            // Parse Server refuses `loginAs` with code 119 instead of 403.
             if route.id == "logInAs" { throw ParseError(.operationForbidden, "master key is required") }
             return .refused(.masterKeyNeeded)
         }

@@ -39,7 +39,7 @@ extension RequestMachine {
     private mutating func plainAccount() -> Action? {
         guard let look = router.controllers.objects.cache?.lookAccount(request, principal) else { return nil }
         if case .found(let answer) = look { return .respond(answer) }
-        prepared(PreparedRead(look))
+        setPreparedRead(PreparedRead(look))
         return nil
     }
 
@@ -51,7 +51,7 @@ extension RequestMachine {
         case .cached(let answer): return .respond(answer)
         case .ask(let message, let missing): return ask(.read(missing), message)
         case .more(let read):
-            prepared(read)
+            setPreparedRead(read)
             return nil
         }
     }
@@ -75,8 +75,8 @@ extension RequestMachine {
         guard request.path.count == (isCreate ? 2 : 3) else { return nil }
         guard router.hooks.hasNoTriggers(HookedWrite.triggers, on: className) else {
             guard !isInTask else { return nil }
-            // A create whose triggers are all cloud code decodes little, so its task may run on the event loop. The
-            // task of an update decodes the stored object, and that of a webhook a response that may be large.
+            // A create whose triggers are all cloud code decodes little, so its task may run on the event loop. A task
+            // for an update decodes the stored object; a task for a webhook decodes a response that may be large.
             return .needsTask(onLoop: isCreate && router.hooks.hasNoWebhook(HookedWrite.triggers, on: className))
         }
         let change = ObjectsController.change(
@@ -102,7 +102,7 @@ extension RequestMachine {
             return .respond(
                 router.controllers.objects.answer(body, to: missing, alike: alike, everybody: everybody))
         case (.read(let missing), .tooLarge(let needed)):
-            prepared(PreparedRead(missing.map { ReadCache.Look.missing($0) } ?? .unfit, bytesNeeded: needed))
+            setPreparedRead(PreparedRead(missing.map { ReadCache.Look.missing($0) } ?? .unfit, bytesNeeded: needed))
             return next()
         case (.file(let message, let look), .file(let file, let part)):
             return .respond(router.controllers.files.wholeFile(message, look, file, part, request.requestId))

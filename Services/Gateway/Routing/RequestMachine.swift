@@ -7,7 +7,7 @@ import ParseProtocol
 ///
 /// A driver calls `next()` and carries out the action. The event loop drives the machine of a small request. When
 /// `next()` returns `needsTask`, `HTTPFront.complete` continues the same machine in a task. `HTTPFront.response` drives
-/// the machine of every other request in a task from the start. No stage runs twice.
+/// the machine of every other request in a task from the start. No stage completes twice.
 struct RequestMachine: Sendable {
     enum Action: Sendable {
         /// The request ends with this response.
@@ -111,7 +111,7 @@ struct RequestMachine: Sendable {
     /// Whether the request is at its first stage, where pages are answered.
     var isAtPage: Bool { state == .page }
 
-    /// Whether the request ends without any stage.
+    /// Whether the response is known: to a head that cannot be parsed, or to a page past a rate limit.
     var isRefused: Bool { refusal != nil }
 
     /// Stores the path for the statistics, after `HTTPFront` refused a large body.
@@ -125,7 +125,7 @@ struct RequestMachine: Sendable {
     mutating func enterTask() { isInTask = true }
 
     /// Sets the budget of all calls from now on.
-    mutating func uses(_ budget: RequestBudget) { request.call.budget = budget }
+    mutating func setBudget(_ budget: RequestBudget) { request.call.budget = budget }
 
     /// The session was looked up.
     mutating func signedIn(_ principal: Principal) -> Action {
@@ -172,7 +172,7 @@ struct RequestMachine: Sendable {
     }
 
     /// Stores the prepared part of a read for its route's handler.
-    mutating func prepared(_ read: PreparedRead) { request.prepared = read }
+    mutating func setPreparedRead(_ read: PreparedRead) { request.prepared = read }
 
     // MARK: - Stages
 
@@ -187,7 +187,6 @@ struct RequestMachine: Sendable {
         }
     }
 
-    /// Runs one stage.
     /// - Returns: nil when the next stage follows at once.
     private mutating func stage() throws(ParseError) -> Action? {
         switch state {

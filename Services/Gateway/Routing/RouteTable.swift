@@ -18,7 +18,7 @@ struct RouteTable: Sendable {
     let routes: [Route]
     private let entries: [Substring: [Entry]]
 
-    /// The first route that matches is taken: literal paths precede paths with parameters.
+    /// - Parameter routes: the first match is taken, so the list must name literal paths first.
     init(_ routes: [Route]) {
         var entries: [Substring: [Entry]] = [:]
         for route in routes {
@@ -70,7 +70,6 @@ struct RouteTable: Sendable {
         return nil
     }
 
-    /// The first components of all paths.
     var firstComponents: [Substring] { Array(entries.keys) }
 
     /// The routes under the mount.

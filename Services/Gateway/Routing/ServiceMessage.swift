@@ -23,7 +23,7 @@ enum ServiceMessage: Sendable {
 enum ServiceResult: Sendable {
     /// - alike: whether all callers of the same kind get this reply. The two kinds are the master key, and callers
     ///   without a user.
-    /// - everybody: whether every caller but the master key gets it. Has a meaning only with `alike`.
+    /// - everybody: with `alike`, whether also callers with a user get the reply of callers without one.
     case document([UInt8], alike: Bool, everybody: Bool)
     /// The page is larger than the message allowed; it needs so many bytes.
     case tooLarge(needed: Int)
@@ -73,7 +73,7 @@ extension ServiceClient {
     func reply(
         to message: ServiceMessage, for principal: Principal, in context: CallContext
     ) async -> ServiceResult {
-        // The client has gone, so no read is sent. `ask` marks the hold of a change before it sends the change.
+        // The client has gone, so no read is sent. For a change, `ask` first calls `hold.markChanging()`.
         if !message.isChange, context.hold?.isAbandoned == true { return .failure(ParseError(.abandoned)) }
         if context.budget?.isSpent == true { return .failure(ParseError(.budgetSpent)) }
         return await withCheckedContinuation { continuation in

@@ -53,7 +53,7 @@ struct ExportPages: Sendable {
     }
 }
 
-/// Chooses the number of objects in the next page of an export, by the size of the earlier ones. Pure.
+/// Chooses the number of objects in the next page of an export, by the size of the earlier ones. No I/O.
 package struct ExportPageSize {
     /// For the first page, whose objects may have any size.
     package static let rowsAtFirst = 10

@@ -26,7 +26,9 @@ public enum ChangeAnnouncement: Sendable {
             }
         } catch {
             guard !ChangeBoard.isThere(path) else { throw error }
-            logger.warning("store.changes.untold", metadata: ["store.error": "\(error)"])
+            logger.warning(
+                "The board of changes could not be kept; other processes cache nothing.",
+                metadata: ["store.error": "\(error)"])
             return nil
         }
     }

@@ -3,8 +3,8 @@ import Logging
 import ParseProtocol
 import Synchronization
 
-/// Runs the jobs of a group in one transaction, with a savepoint for each job that could fail halfway. Only the
-/// writer's thread uses it.
+/// Runs the jobs of a group in one transaction. A job that could fail halfway has a savepoint, unless it seldom fails
+/// (`StoreJob.seldomFails`). Only the writer's thread uses it.
 ///
 /// A transaction is rolled back and retried when it conflicts with another process's, or when the server aborts it to
 /// resolve a deadlock. `JobBatch` decides how its jobs are split and how often they are retried. Where only this
@@ -25,21 +25,22 @@ final class GroupCommit {
 
     private enum Attempt {
         case ended(Outcome)
-        case overtaken(Overtaken)
+        case retry(RetryReason)
     }
 
     /// Why a transaction is retried. Nothing of it was stored.
-    private enum Overtaken: Error, Equatable {
+    private enum RetryReason: Error, Equatable {
         /// Another transaction changed rows that this one read or wanted to change.
-        case byChange
+        case conflict
         /// Another process changed a class.
-        case bySchema
-        /// A job continued after a failure that rows invisible to the transaction may have caused.
-        case byUnseen
-        /// A job without a savepoint failed, or a statement whose result no job awaited.
-        case byFailure
+        case schemaChanged
+        /// A job handled a failure that may come from rows that this transaction does not see. It is retried in a
+        /// transaction that sees them.
+        case invisibleRows
+        /// A job without a savepoint failed, or a statement failed whose result no job awaited.
+        case needsSavepoints
         /// A job changes a class while other processes may write.
-        case byOwnSchema
+        case needsExclusive
     }
 
     private let connection: any StoreConnection
@@ -89,22 +90,22 @@ final class GroupCommit {
             }
             switch result {
             case .ended(let outcome):
-                pieces += outcome.unseen.reversed().map { Piece(jobs: [piece.jobs[$0]], seesAll: true) }
+                pieces += outcome.unseen.reversed().map { Piece(jobs: [piece.jobs[$0]], seesLatestCommits: true) }
                 deliver(piece.jobs, outcome)
-            case .overtaken(.byFailure):
-                noteRepetition(of: piece, .byFailure)
-                // The other jobs of the group are charged one run.
+            case .retry(.needsSavepoints):
+                noteRepetition(of: piece, .needsSavepoints)
+                // Jobs that already ran are not charged for this run.
                 times.undo()
-                piece.isCareful = true
+                piece.usesSavepoints = true
                 pieces.append(piece)
-            case .overtaken(.byOwnSchema):
+            case .retry(.needsExclusive):
                 piece.isExclusive = true
                 pieces.append(piece)
-            case .overtaken(let reason):
+            case .retry(let reason):
                 noteRepetition(of: piece, reason)
-                if reason == .byUnseen, piece.jobs.count == 1 { piece.seesAll = true }
-                if reason == .byChange { Thread.sleep(forTimeInterval: .random(in: 0...piece.pauseMax)) }
-                guard let next = piece.next(isLate: .now > end, splits: reason == .byUnseen) else {
+                if reason == .invisibleRows, piece.jobs.count == 1 { piece.seesLatestCommits = true }
+                if reason == .conflict { Thread.sleep(forTimeInterval: .random(in: 0...piece.pauseMax)) }
+                guard let next = piece.next(isLate: .now > end, splits: reason == .invisibleRows) else {
                     deliver(piece.jobs, Self.failed(piece, Self.overtaken))
                     continue
                 }
@@ -113,7 +114,7 @@ final class GroupCommit {
         }
     }
 
-    private func noteRepetition(of piece: Piece, _ reason: Overtaken) {
+    private func noteRepetition(of piece: Piece, _ reason: RetryReason) {
         settings.repetitions.note()
         CommitCounters.repeats.increment()
         logger.debug(
@@ -143,8 +144,8 @@ final class GroupCommit {
             // An exclusive transaction blocks other writers, so it checks the schema before it runs its jobs.
             if piece.isExclusive { try requireCurrent(generation) }
             let hasChanged = try perform(piece, &outcome)
-            // The number came with the transaction's first response, so the check costs nothing. Results that are based
-            // on an old schema are discarded unseen.
+            // The schema's number arrived with the transaction's first response, so this check needs no round trip. If
+            // the schema has changed, the results are discarded.
             if !piece.isExclusive { try requireCurrent(generation) }
             outcome.changes = transaction.takeChanges(since: schemaBefore)
             let start = ContinuousClock.now
@@ -164,13 +165,13 @@ final class GroupCommit {
             _ = transaction.takeChanges(since: schemaBefore)
             if let refusal = error as? DatabaseRefused { throw refusal }
             if let reason = reason(for: error) {
-                isStale = isStale || reason == .bySchema
-                return .overtaken(reason)
+                isStale = isStale || reason == .schemaChanged
+                return .retry(reason)
             }
-            if transaction.hasUnguarded, writer.isInPlace, error is PartialChange { return .overtaken(.byFailure) }
+            if transaction.hasUnguarded, writer.isInPlace, error is PartialChange { return .retry(.needsSavepoints) }
             let trouble = StorageTrouble(error)
             if transaction.hasOutright, writer.isInPlace, [nil, .damaged, .index].contains(trouble) {
-                return .overtaken(.byFailure)
+                return .retry(.needsSavepoints)
             }
             // `StorageHealth` logs trouble once.
             if trouble == nil { logger.error("store.commit.failed", metadata: ["store.error": "\(error)"]) }
@@ -179,17 +180,17 @@ final class GroupCommit {
         }
     }
 
-    /// - Throws: `Overtaken.bySchema` when the transaction sees another generation of the schema.
+    /// - Throws: `RetryReason.schemaChanged` when the transaction sees another generation of the schema.
     private func requireCurrent(_ generation: Int64) throws {
-        if let stored = try connection.generationAtBegin(), stored != generation { throw Overtaken.bySchema }
+        if let stored = try connection.generationAtBegin(), stored != generation { throw RetryReason.schemaChanged }
     }
 
     /// Why the transaction must be retried; nil for an error that a retry does not solve.
-    private func reason(for error: any Error) -> Overtaken? {
-        if let reason = error as? Overtaken { return reason }
+    private func reason(for error: any Error) -> RetryReason? {
+        if let reason = error as? RetryReason { return reason }
         guard let error = error as? StoreError else { return nil }
-        if error.wantsExclusive { return .byOwnSchema }
-        return error.isOvertaken ? .byChange : nil
+        if error.wantsExclusive { return .needsExclusive }
+        return error.isOvertaken ? .conflict : nil
     }
 
     /// Loads the classes as the transaction sees them.
@@ -206,20 +207,20 @@ final class GroupCommit {
             transaction.begin()
             let (changes, refusals) = (connection.totalChanges, connection.refusals)
             do {
-                try job.perform(in: transaction, isCarefully: piece.isCareful)
+                try job.perform(in: transaction, isCarefully: piece.usesSavepoints)
                 // The job may have ignored the failure and continued.
                 if let overtaken = connection.overtaken { throw overtaken }
-                if !piece.seesAll, connection.refusals != refusals { throw Overtaken.byUnseen }
+                if !piece.seesLatestCommits, connection.refusals != refusals { throw RetryReason.invisibleRows }
                 hasChanged = hasChanged || connection.totalChanges != changes
                 outcome.actions += transaction.takeCommitActions()
                 outcome.watched += transaction.takeWatchedChanges()
             } catch {
                 // The engine itself aborts a transaction when the disk is full or fails; then nothing of it is stored.
-                guard connection.isInTransaction, !(error is Overtaken) else { throw error }
+                guard connection.isInTransaction, !(error is RetryReason) else { throw error }
                 if let overtaken = connection.overtaken { throw overtaken }
                 outcome.failures[index] = (error as? PartialChange)?.cause ?? error
                 if error is PartialChange { throw error }
-                if !piece.seesAll, connection.refusals != refusals { outcome.unseen.append(index) }
+                if !piece.seesLatestCommits, connection.refusals != refusals { outcome.unseen.append(index) }
             }
             times.ended(job)
         }

@@ -65,7 +65,7 @@ final class InlineStore: @unchecked Sendable {
     var leads: Bool { stage.leads }
 
     func submit(_ job: WriterThread.Job) {
-        stage.run(isWrite: true) { [self] in job.finish(failure(of: job)) }
+        stage.run(isWrite: true) { [self] in job.finish(execute(job)) }
     }
 
     func read(_ job: ReaderPool.Job) {
@@ -79,7 +79,8 @@ final class InlineStore: @unchecked Sendable {
         }
     }
 
-    private func failure(of job: WriterThread.Job) -> (any Error)? {
+    /// - Returns: the failure; nil when the job was committed.
+    private func execute(_ job: WriterThread.Job) -> (any Error)? {
         transaction.beginGroup()
         transaction.begin()
         do {

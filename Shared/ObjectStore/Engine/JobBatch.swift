@@ -8,15 +8,15 @@ package struct JobBatch<Job> {
     package private(set) var repetitions = 0
     /// The transaction began after a failure that invisible rows may have caused, so it sees those rows. The next such
     /// failure is final.
-    package var seesAll = false
+    package var seesLatestCommits = false
     /// Each job gets a savepoint, because a job without one failed and the whole transaction was rolled back.
-    package var isCareful = false
+    package var usesSavepoints = false
     /// No other process may write during the transaction, because one of the jobs changes a class.
     package var isExclusive = false
 
-    package init(jobs: [Job], seesAll: Bool = false) {
+    package init(jobs: [Job], seesLatestCommits: Bool = false) {
         self.jobs = jobs
-        self.seesAll = seesAll
+        self.seesLatestCommits = seesLatestCommits
     }
 
     /// The time after which a group gives up on jobs that still conflict.

@@ -1,8 +1,7 @@
 import Synchronization
 
-/// The client queries that ran quickly on the store's reader threads. A lane that accepts only quick queries asks it
-/// about those that it never ran itself: an ordinary query would otherwise wait among the costly ones, until the lane
-/// has time to try it.
+/// The client queries that ran quickly on the store's reader threads. A lane that accepts only quick queries looks up
+/// here the queries that it has not run. Without this, a quick query would wait with the costly ones.
 final class QuickQueries: Sendable {
     /// Nanoseconds of processor time up to which a read is quick: half the slice that a lane gives it.
     static let quick: UInt64 = 2_500_000
@@ -31,7 +30,7 @@ final class QuickQueries: Sendable {
         }
     }
 
-    /// Drops the queries that are not known yet; all of them, if many are known.
+    /// Drops the queries with fewer than three quick runs. If more than half of the table remains, drops everything.
     private static func makeRoom(in runs: inout [String: Int]) {
         runs = runs.filter { $0.value >= runsMin }
         if runs.count > countMax / 2 { runs = [:] }

@@ -24,7 +24,8 @@ package struct ReadQueue {
     package static let costlyPerNetworkMax = 32
     /// Differences in use below this many nanoseconds do not count: that is the cost of a few pages of a shop.
     private static let step = 25e6
-    /// Up to this many reads of equal rank run in the order of their arrival.
+    /// Up to this many reads of equal rank run in the order of their arrival. With more of them the client of the
+    /// newest read comes first, so that at least some do not wait for all.
     private static let equalsInOrder = 8
 
     private struct Item {
@@ -62,7 +63,8 @@ package struct ReadQueue {
             guard own < (isCostly ? Self.costlyPerClientMax : Self.waitingPerClientMax) else { throw .clientHasTooMany }
         }
         if let network = client.network, !(isCostly ? costly : usual).hasRoom(network) { throw .clientHasTooMany }
-        // The operator has twice the limit, so clients that fill the queue leave as many slots for the operator.
+        // The operator's limit is twice the clients': when clients fill their half, the other half is free for the
+        // operator.
         let max = (isCostly ? Self.costlyMax : Self.waitingMax) * (client == .shop ? 2 : 1)
         let displaced = alike < max ? nil : try displace(for: client, isCostly: isCostly, now)
         lastTicket += 1
@@ -143,8 +145,6 @@ package struct ReadQueue {
                 best = (rank, place, place, 1)
             }
         }
-        // With many clients of equal rank, arrival order would make each wait for all before it. Then the client of the
-        // latest arrival comes next.
         guard let best, best.count > Self.equalsInOrder else { return best?.first }
         let client = waiting[best.last].client
         return waiting.firstIndex { $0.kind == kind && $0.client == client }

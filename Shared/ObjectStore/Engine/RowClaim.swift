@@ -4,7 +4,7 @@ import ParseProtocol
 /// process does the same work at the same time (`ClassStore.claim`).
 ///
 /// A claim postpones its rows: they become due again after a time, because the process may end before the work is done.
-/// So work may be done twice, as after any crash.
+/// Work may be done twice: when a process ends, or when the work takes longer than the claim.
 public struct RowClaim: Sendable {
     private let table: String
     private let columns: String
@@ -15,8 +15,8 @@ public struct RowClaim: Sendable {
     private let time: Duration
 
     /// - Parameters:
-    ///   - columns: the columns to return, in SQL. The column `wasDueAt` is added: the time at which the row became
-    ///     due.
+    ///   - columns: the columns to return, in SQL; `id` is one of them. The column `wasDueAt` is added: the time at
+    ///     which the row became due.
     ///   - table: a table with a number `id` and a column `dueAt`, in milliseconds since 1970.
     ///   - condition: which due rows may be claimed, in SQL; its parameters are `arguments`.
     ///   - order: which rows are claimed first, in SQL.

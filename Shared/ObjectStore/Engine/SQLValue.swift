@@ -91,7 +91,9 @@ public struct SQLRow: Sendable {
 
 extension Optional {
     fileprivate func orMismatch(_ column: String) throws -> Wrapped {
-        guard let self else { throw StoreError(resultCode: 20, message: "column \(column) has no such value") }
+        guard let self else {
+            throw StoreError(resultCode: 20, message: "column \(column) is NULL or has another type")
+        }
         return self
     }
 }

@@ -13,22 +13,37 @@ public enum StorageTrouble: String, Sendable {
     case damaged = "The database is damaged."
     /// A text or geo index of SQLite, which the writer builds anew from the objects (`renewIndexes`).
     case index = "An index is damaged."
-    case away = "The database does not answer."
-    case short = "The database is out of memory or connection slots."
+    case unreachable = "The database does not answer."
+    case noConnection = "The database has no free connection."
+    case readOnlyServer = "The database server accepts only reads."
+    case outOfResources = "The database is at a limit of its memory, files or settings."
     case stuck = "Writes wait for the database: for its disk, for a standby or for another program's lock."
 
-    /// PostgreSQL's codes for a disk that is full or fails, and for a server that stops, starts, has no memory or
-    /// connection slot left, or is read-only. Codes of connection failures begin with 08.
+    /// PostgreSQL's codes for failures of the server's disk, the ends of connections, and limits of the server. Codes of
+    /// connection failures begin with 08.
     private static let states: [String: StorageTrouble] = [
-        "53100": .full, "58030": .failing, "57P01": .away, "57P02": .away, "57P03": .away, "53300": .away,
-        "25006": .away, "53200": .short, "53400": .short,
+        "53100": .full, "58030": .failing, "57P01": .unreachable, "57P02": .unreachable, "57P03": .unreachable,
+        "57P04": .unreachable, "57P05": .unreachable, "53300": .noConnection, "25006": .readOnlyServer,
+        "53000": .outOfResources, "53200": .outOfResources, "53400": .outOfResources,
     ]
+
+    /// The trouble of a failed connection. libpq gives no code for it, only texts: its own for a server that is
+    /// read-only, the server's for 53300. A server with another `lc_messages` than English counts as unreachable.
+    private static func ofFailedConnection(_ text: String) -> StorageTrouble {
+        let full = ["too many clients", "too many connections", "connection slots are reserved"]
+        if full.contains(where: { text.contains($0) }) { return .noConnection }
+        return text.contains("session is read-only") ? .readOnlyServer : .unreachable
+    }
 
     /// The result codes are SQLite's, with any extended code (https://www.sqlite.org/rescode.html).
     package init?(_ error: any Error) {
         guard let error = error as? StoreError else { return nil }
-        if let trouble = Self.states[error.sqlState] ?? (error.sqlState.hasPrefix("08") ? .away : nil) {
+        if let trouble = Self.states[error.sqlState] {
             self = trouble
+            return
+        }
+        if error.sqlState.hasPrefix("08") {
+            self = Self.ofFailedConnection(error.message)
             return
         }
         // SQLITE_CORRUPT_VTAB: FTS5 and R*Tree report damage of their own tables.
@@ -47,9 +62,10 @@ public enum StorageTrouble: String, Sendable {
         }
     }
 
-    /// What an operator does, for the log. Storing then goes on by itself, except after a restore.
+    /// What the operator has to do. Afterwards the writer continues by itself; after a restore the service has to be
+    /// started.
     /// - Parameter path: the database's name in the log.
-    func remedy(for path: String) -> String {
+    package func remedy(for path: String) -> String {
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         return switch self {
         case .full: "Make room: df -h \(folder)"
@@ -58,7 +74,9 @@ public enum StorageTrouble: String, Sendable {
         case .forbidden: "chown -R \(getuid()) \(folder) && chmod -R u+rwX \(folder)"
         case .damaged: "scripts/restore --replace FOLDER"
         case .index: "The writer builds it anew. If queries still fail after that: scripts/restore --replace FOLDER"
-        case .away, .short, .stuck: "See the server's log and docs/guides/postgresql.md."
+        case .noConnection: "Raise max_connections (docs/guides/postgresql.md). pg_stat_activity lists the connections."
+        case .readOnlyServer: "Name a server that writes, or see SHOW default_transaction_read_only on this one."
+        case .unreachable, .outOfResources, .stuck: "See the server's log and docs/guides/postgresql.md."
         }
     }
 }
@@ -80,8 +98,8 @@ package final class StorageHealth: Sendable {
     private let path: String
     private let logger: Logger
     private let state = Mutex(State())
-    private let hearer = Mutex<(@Sendable () -> Void)?>(nil)
-    private let indexHearer = Mutex<(@Sendable () -> Void)?>(nil)
+    private let listener = Mutex<(@Sendable () -> Void)?>(nil)
+    private let indexListener = Mutex<(@Sendable () -> Void)?>(nil)
 
     /// - Parameter path: the database's name in the log.
     package init(path: String, logger: Logger) {
@@ -91,14 +109,14 @@ package final class StorageHealth: Sendable {
 
     package var trouble: StorageTrouble? { state.withLock { $0.trouble } }
 
-    /// - Parameter hearer: called when trouble begins, on the thread that detects it.
-    package func onTrouble(_ hearer: @escaping @Sendable () -> Void) { self.hearer.withLock { $0 = hearer } }
+    /// - Parameter listener: called when trouble begins, on the thread that detects it.
+    package func onTrouble(_ listener: @escaping @Sendable () -> Void) { self.listener.withLock { $0 = listener } }
 
-    /// - Parameter hearer: called for each use of a damaged index, on the thread that detects it.
-    func onDamagedIndex(_ hearer: @escaping @Sendable () -> Void) { indexHearer.withLock { $0 = hearer } }
+    /// - Parameter listener: called for each use of a damaged index, on the thread that detects it.
+    func onDamagedIndex(_ listener: @escaping @Sendable () -> Void) { indexListener.withLock { $0 = listener } }
 
     /// The error that the waiting client gets.
-    func told(_ error: any Error) -> any Error {
+    func clientError(for error: any Error) -> any Error {
         guard let trouble = note(error) else { return error }
         return ParseError(.serviceUnavailable, "Nothing can be stored now. \(trouble.rawValue)")
     }
@@ -117,7 +135,7 @@ package final class StorageHealth: Sendable {
             }
             return state != before
         }
-        if trouble == .index { indexHearer.withLock { $0 }?() }
+        if trouble == .index { indexListener.withLock { $0 }?() }
         guard isNew else { return trouble }
         logger.error(
             trouble == .damaged || trouble == .index
@@ -127,7 +145,7 @@ package final class StorageHealth: Sendable {
                 "store.remedy": "\(trouble.remedy(for: path))",
             ])
         // Writes that do not use the index succeed.
-        if trouble != .index { hearer.withLock { $0 }?() }
+        if trouble != .index { listener.withLock { $0 }?() }
         return trouble
     }
 

@@ -9,7 +9,8 @@ protocol StoreConnection: AnyObject {
     var dialect: Dialect { get }
     /// Interrupts statements that run for too long.
     var timeLimit: TimeLimit { get }
-    /// Accept only queries that were quick before; set while other clients send slow ones to this thread.
+    /// Whether `query` refuses queries that were not quick before. The lane sets it while slow queries of other clients
+    /// wait.
     var acceptsOnlyQuick: Bool { get set }
     /// The queries that were quick on other connections; nil where the store shares no such knowledge.
     var quickQueries: QuickQueries? { get set }
@@ -145,7 +146,7 @@ struct SortedColumn {
 
 /// A prepared statement. It belongs to one connection and is used by one thread at a time.
 protocol StoreStatement: AnyObject {
-    /// The number of queries that used it since its last slow run.
+    /// The number of queries that used it; begins at `slowRunPenalty` after a slow run.
     var uses: Int { get set }
     var columnNames: [String] { get }
 
@@ -159,8 +160,8 @@ protocol StoreStatement: AnyObject {
     func insert() throws -> Int64
     /// The engine's own measure of the work since the last call; 0 where it has none.
     func takeSteps() -> Int
-    /// The cost since the last call, in SQLite instructions: the engine's own figure, or the number of instructions
-    /// that take as long as the server took.
+    /// The cost since the last call, in SQLite instructions: SQLite's count, or for PostgreSQL the server's time
+    /// converted to such instructions.
     func takeCost() -> Int
 
     /// Binds the parameter with this number (from 1); a number that the statement does not use is ignored.
@@ -183,7 +184,8 @@ protocol StoreStatement: AnyObject {
 extension StoreStatement {
     func takeCost() -> Int { takeSteps() }
 
-    /// The value of `uses` after one interruption: the statement counts as quick again after this many quick runs.
+    /// The value of `uses` after an interruption. The statement counts as quick again after so many quick runs and
+    /// those that `isKnownQuick` needs.
     static var slowRunPenalty: Int { -200 }
 
     /// Whether its recent runs were all quick, whatever values were bound.
@@ -204,8 +206,8 @@ extension StoreStatement {
 }
 
 extension Dictionary where Key == String, Value: StoreStatement {
-    /// Makes room for another statement. Known quick ones stay: otherwise a flood of different queries would make the
-    /// connection forget that ordinary queries are quick, and the lane would refuse them.
+    /// Makes room for another statement. Known quick statements stay. Otherwise a flood of different queries would
+    /// evict them, and the lane would refuse ordinary queries.
     mutating func makeRoom(limit: Int) {
         guard count >= limit else { return }
         self = filter { $0.value.isKnownQuick }

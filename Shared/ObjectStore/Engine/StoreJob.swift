@@ -1,8 +1,8 @@
 import ParseProtocol
 import ServiceContextModule
 
-/// Changes for the writer, and their result. One object: each closure of a job would be another allocation, which its
-/// thread makes and the writer's thread frees.
+/// Changes for the writer, and their result. A job is one object. With closures, the submitting thread would allocate
+/// each of them and the writer's thread would free it.
 package protocol StoreJob: AnyObject {
     /// Whether the job throws only before its first change and so needs no savepoint (`StoreTransaction.atOnce`).
     func changesAtOnce(in transaction: StoreTransaction) -> Bool
@@ -94,7 +94,7 @@ extension WriterThread {
             }
         }
 
-        /// Runs the job without a savepoint.
+        /// Runs the job without a savepoint of its own.
         func run(in transaction: StoreTransaction) throws {
             transaction.isRepeated = isCounted
             defer { transaction.isRepeated = false }
@@ -105,7 +105,8 @@ extension WriterThread {
                 }
                 isCounted = true
             } catch {
-                // A conflict ends a run with a `StoreError`.
+                // A `ParseError` is a refusal, and the quotas did not count it. Every other error (a conflict) ends a
+                // run that they counted.
                 if !(((error as? PartialChange)?.cause ?? error) is ParseError) { isCounted = true }
                 throw error
             }

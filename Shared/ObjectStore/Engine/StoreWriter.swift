@@ -10,16 +10,17 @@ protocol StoreWriter: AnyObject {
     /// Why this process must stop writing when `isInPlace` is false; nil when it may start again.
     var refusal: DatabaseRefused? { get }
 
-    /// Whether this process does the work that only one process may do. A single writer always does.
+    /// Whether this process does the work that only one process may do: cleanups, index builds and most background
+    /// work. A single writer always does.
     var isLeading: Bool { get }
     /// The interval between two attempts to become the leader; nil where only a single writer writes.
-    var looksEvery: Duration? { get }
+    var leadInterval: Duration? { get }
     /// Becomes the leader if no other process leads.
     /// - Throws: when the connection is lost.
-    func look() throws
+    func tryToLead() throws
 
     /// Seconds between two attempts to acquire the right to write.
-    var patience: Double { get }
+    var retryInterval: Double { get }
 
     /// Acquires the right to write.
     /// - Returns: false while another process has it.
@@ -38,14 +39,14 @@ protocol StoreWriter: AnyObject {
     func ended(_ changes: ChangeSet)
     /// Called after the responses of a group have left.
     func answered()
-    /// Does a piece of deferrable work while no job comes. `waits` waits for a job and returns true when none came.
-    func rest(waits: () -> Bool)
+    /// Does deferrable work while the queue is empty. `staysIdle` waits a moment; it returns false when a job has come.
+    func doIdleWork(staysIdle: () -> Bool)
     /// Called after the last job, when the transaction's statements are released.
     func close()
 }
 
 extension StoreWriter {
     var isLeading: Bool { true }
-    var looksEvery: Duration? { nil }
-    func look() throws {}
+    var leadInterval: Duration? { nil }
+    func tryToLead() throws {}
 }

@@ -2,8 +2,8 @@ import ParseProtocol
 
 /// The times until which rows of a table wait, stored by the wall clock.
 ///
-/// After the clock is set back, rows would wait longer by that difference. No row waits longer than `longest`: a time
-/// further ahead was stored before the clock was set back.
+/// If the clock is set back, stored times lie too far ahead. A time more than `longest` ahead shows this, and `shorten`
+/// replaces it.
 public struct StoredWaits: Sendable {
     /// The table's name.
     public let table: String
@@ -14,7 +14,7 @@ public struct StoredWaits: Sendable {
 
     /// - Parameters:
     ///   - column: the time, in milliseconds since 1970; an index should begin with it.
-    ///   - longest: the longest wait that is ever stored. A date that an operator chose is not a wait.
+    ///   - longest: the longest wait that is ever stored. The column must hold no dates that an operator chose.
     ///   - rest: the remaining wait of rows whose wait was too long.
     ///   - condition: the rows that wait, in SQL.
     public init(

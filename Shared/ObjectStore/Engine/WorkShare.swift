@@ -5,7 +5,7 @@ import ParseProtocol
 public struct WorkShare: Sendable {
     /// The client that the work counts for in the scheduling of threads and queues.
     public let client: WorkClient
-    /// The budget of processor time that the work is charged to.
+    /// The budget that the work is charged to.
     public let meter: any WorkMeter
     /// The number of objects that each write changes; 1 or more.
     public let weight: Int
@@ -47,7 +47,7 @@ package enum ThreadPriority {
     }
 }
 
-/// A request's budget of processor time.
+/// A request's budget of time. Reads are charged processor time and their waits for a server, writes the elapsed time.
 public protocol WorkMeter: AnyObject, Sendable {
     /// Microseconds; at least 0.
     var left: Int64 { get }
@@ -64,7 +64,7 @@ extension ObjectReader {
     /// Runs `body` and charges it to `share`: calls to the store end when its budget is spent.
     /// - Parameter charged: the microseconds already charged for the same work before a rollback; only use beyond them
     ///   is charged.
-    /// - Throws: `.timeout` (124) then.
+    /// - Throws: `.timeout` (124) when the budget is spent.
     func accounted<T>(_ share: WorkShare?, beyond charged: inout Int64, _ body: () throws -> T) throws -> T {
         guard let share else { return try body() }
         let left = share.meter.left + charged

@@ -13,13 +13,15 @@ package enum WriteRefusal: Error { case clientHasTooMany, full }
 
 /// Decides which waiting writes share the next commit. Does no I/O; time is an argument.
 ///
-/// If all waiting writes fit into one commit, they are taken in order of arrival and use is not counted. Otherwise the
-/// network with the least recent use of the writer comes first, within it the client with the least use, and among
-/// those the smallest write. A client with one save thus overtakes clients that send batches without end, even if those
-/// have many accounts on one network. Writes of one client keep their order. The shop's own writes, from services and
-/// the operator, get half of each commit before all others, so that neither side waits for the other to finish.
+/// If all waiting writes fit into one commit, they are taken in order of arrival, and only slow ones count as use
+/// (`countedAlways`). Otherwise the network with the least recent use of the writer comes first, within it the client
+/// with the least use, and among those the smallest write. A client with one save thus overtakes clients that send
+/// batches without end, even if those have many accounts on one network. Writes of one client keep their order. The
+/// shop's own writes, from services and the operator, get half of each commit before all others, so that neither side
+/// waits for the other to finish.
 package struct WriteQueue<Write: QueuedWrite> {
-    /// Maximum writes in one commit. More would only delay the first: at 128 the fsync is a small part of each.
+    /// Maximum writes in one commit. With 128 writes the fsync is already a small part of each write's cost. More
+    /// writes would only delay the first.
     package static var groupMax: Int { 128 }
     /// Maximum estimated nanoseconds of one commit's writes: the wait of a newly arrived write.
     package static var groupNanosecondsMax: Double { 30e6 }
@@ -39,9 +41,9 @@ package struct WriteQueue<Write: QueuedWrite> {
     private static var forgiven: Double { 1e6 }
     /// Initial estimate, in nanoseconds, of the time that one change takes; and the bounds of the estimate.
     private static var usualCost: Double { 50_000 }
-    private static var costs: ClosedRange<Double> { 5_000...10_000_000 }
+    private static var costRange: ClosedRange<Double> { 5_000...10_000_000 }
     /// A write of at least this many nanoseconds counts as use even if no other write waited.
-    private static var noticed: UInt64 { 1_000_000 }
+    private static var countedAlways: UInt64 { 1_000_000 }
 
     private struct Item {
         let write: Write
@@ -132,12 +134,12 @@ package struct WriteQueue<Write: QueuedWrite> {
 
     /// Records the end of a write.
     /// - Parameters:
-    ///   - nanoseconds: of the writer's time.
+    ///   - nanoseconds: the time that the writer needed.
     ///   - weight: the write's weight.
-    package mutating func worked(_ nanoseconds: UInt64, for client: WorkClient, weight: Int, now: UInt64) {
+    package mutating func recordUse(_ nanoseconds: UInt64, for client: WorkClient, weight: Int, now: UInt64) {
         let measured = Double(nanoseconds) / Double(max(1, weight))
-        cost += (min(max(measured, Self.costs.lowerBound), Self.costs.upperBound) - cost) / 32
-        guard client != .shop, isChoosing || nanoseconds >= Self.noticed else { return }
+        cost += (min(max(measured, Self.costRange.lowerBound), Self.costRange.upperBound) - cost) / 32
+        guard client != .shop, isChoosing || nanoseconds >= Self.countedAlways else { return }
         usage.add(nanoseconds, to: client, at: now)
         if let network = client.network { networkUsage.add(nanoseconds, to: network, at: now) }
     }
@@ -159,8 +161,8 @@ package struct WriteQueue<Write: QueuedWrite> {
                 continue
             }
             // The virtual finish time of this write: when it would end if its client had the writer alone, after all
-            // earlier use of the client. It grows with each write of the client, including the time forgiven to earlier
-            // ones.
+            // earlier use of the client. Each further write of the client adds its cost. Forgiven time is subtracted
+            // only for the order, not from this sum.
             let end = (ends[client] ?? used(by: client, now)) + Double(item.write.weight) * cost
             ends[client] = end
             turns.append((end - Double(choices - item.choices) * Self.forgiven, place))

@@ -3,9 +3,8 @@ import Logging
 import ParseProtocol
 
 /// The one thread of this process that writes. It acquires the right to write, opens the writing connection and then
-/// commits waiting jobs in groups. Each job that may fail halfway has a savepoint; a group has one commit and so one
-/// fsync. `WriteQueue` decides which jobs form the next group; `StoreWriter` contains the engine-specific part of a
-/// commit.
+/// commits waiting jobs in groups (`GroupCommit`). A group has one commit and so one fsync. `WriteQueue` decides which
+/// jobs form the next group; `StoreWriter` contains the engine-specific part of a commit.
 final class WriterThread: @unchecked Sendable {
     struct Settings: Sendable {
         /// The database's name in the log: the file's path.
@@ -54,7 +53,7 @@ final class WriterThread: @unchecked Sendable {
     private var isStopping = false
     private var jobs = WriteQueue<Job>()
     private var thread: Thread?
-    /// The first attempt failed: another process has the lock, or the database could not be opened.
+    /// An attempt to write failed: another process has the lock, or the database could not be opened.
     private var hasTried = false
     private var announcedOn: UInt64 = 0
     private var isLeading = false
@@ -64,8 +63,8 @@ final class WriterThread: @unchecked Sendable {
     private let writer: any StoreWriter
     private var times = WriteTimes()
     /// The time of the next attempt to lead, where several processes write.
-    private var nextLook = ContinuousClock.now
-    private var hasBecome = false
+    private var nextLeadAttempt = ContinuousClock.now
+    private var hasReportedLead = false
     /// Why the last attempt to write failed; nil after a successful one. Equal failures in a row are logged once.
     private var lastFailure: String?
 
@@ -81,7 +80,7 @@ final class WriterThread: @unchecked Sendable {
     /// Whether the first attempt to write is over: this process writes, another one does, or none can.
     var isSettled: Bool { condition.withLock { hasTried || state == .writing || state == .stopped } }
 
-    /// Whether this process does the work that only one process may do.
+    /// As `StoreWriter.isLeading`.
     var leads: Bool { condition.withLock { state == .writing && isLeading } }
 
     /// A group that runs longer counts as stuck. Jobs of groups are short, and conflicts are given up after less time
@@ -182,7 +181,7 @@ final class WriterThread: @unchecked Sendable {
                 guard try writer.take() else {
                     noteSuccess()
                     condition.withLock { hasTried = true }
-                    pause(writer.patience)
+                    pause(writer.retryInterval)
                     continue
                 }
                 return try write(mayWrite, became)
@@ -237,10 +236,10 @@ final class WriterThread: @unchecked Sendable {
         defer { mayWrite(false) }
         noteLead(became)
         while true {
-            try look(became)
+            try tryToLead(became)
             switch next() {
             case .end: return
-            case .look: continue
+            case .leadAttempt: continue
             case .group(let group):
                 guard writer.isInPlace else { throw abandon(group) }
                 try commit(group, groups)
@@ -254,17 +253,17 @@ final class WriterThread: @unchecked Sendable {
         guard writer.isLeading, !condition.withLock({ isLeading }) else { return }
         condition.withLock { isLeading = true }
         logger.info("store.writer.became", metadata: ["store.path": "\(settings.path)"])
-        guard !hasBecome else { return }
-        hasBecome = true
+        guard !hasReportedLead else { return }
+        hasReportedLead = true
         became()
     }
 
     /// Tries to become the leader when the next attempt is due.
-    private func look(_ became: @Sendable () -> Void) throws {
-        guard let interval = writer.looksEvery, nextLook <= .now else { return }
-        nextLook = .now + interval
+    private func tryToLead(_ became: @Sendable () -> Void) throws {
+        guard let interval = writer.leadInterval, nextLeadAttempt <= .now else { return }
+        nextLeadAttempt = .now + interval
         do {
-            try writer.look()
+            try writer.tryToLead()
         } catch {
             throw abandon([], for: error as? DatabaseRefused)
         }
@@ -287,18 +286,18 @@ final class WriterThread: @unchecked Sendable {
     private enum Next {
         case group([Job])
         /// The next attempt to lead is due.
-        case look
+        case leadAttempt
         case end
     }
 
     /// Waits for the next jobs.
     private func next() -> Next {
-        writer.rest(waits: staysQuiet)
+        writer.doIdleWork(staysIdle: staysIdle)
         let now = TimeLimit.monotonic
-        let end = writer.looksEvery.map { _ in Date(timeIntervalSinceNow: (nextLook - .now) / .seconds(1)) }
+        let end = writer.leadInterval.map { _ in Date(timeIntervalSinceNow: (nextLeadAttempt - .now) / .seconds(1)) }
         return condition.withLock {
             for (client, weight, nanoseconds) in times.entries {
-                jobs.worked(nanoseconds, for: client, weight: weight, now: now)
+                jobs.recordUse(nanoseconds, for: client, weight: weight, now: now)
             }
             times = WriteTimes()
             while jobs.isEmpty, !isStopping {
@@ -306,14 +305,14 @@ final class WriterThread: @unchecked Sendable {
                     condition.wait()
                     continue
                 }
-                if !condition.wait(until: end), jobs.isEmpty, !isStopping { return .look }
+                if !condition.wait(until: end), jobs.isEmpty, !isStopping { return .leadAttempt }
             }
             return jobs.isEmpty ? .end : .group(jobs.nextGroup(now: TimeLimit.monotonic))
         }
     }
 
     /// Waits for a job; true when none came for a while.
-    private func staysQuiet() -> Bool {
+    private func staysIdle() -> Bool {
         let end = Date(timeIntervalSinceNow: CheckpointPolicy.quietSeconds)
         return condition.withLock {
             while jobs.isEmpty, !isStopping {
@@ -339,7 +338,7 @@ final class WriterThread: @unchecked Sendable {
                 let unseen = Set(outcome.unseen)
                 settings.answering {
                     for (place, (job, failure)) in zip(jobs, outcome.failures).enumerated()
-                    where !unseen.contains(place) { job.finish(failure.map(health.told)) }
+                    where !unseen.contains(place) { job.finish(failure.map(health.clientError)) }
                 }
             }
         } catch {

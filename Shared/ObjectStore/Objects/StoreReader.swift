@@ -123,7 +123,7 @@ public final class StoreReader: ObjectReader {
     /// dropped before the read uses its table; its relatives elsewhere too.
     private static let repetitionsMax = 5
 
-    /// Maps a conflict, and a server that is unreachable, to a retryable error.
+    /// Maps a conflict, and a server that cannot be used, to a retryable error.
     private func answered<T>(_ body: () throws -> T) throws -> T {
         do {
             for _ in 0..<Self.repetitionsMax {
@@ -132,8 +132,9 @@ public final class StoreReader: ObjectReader {
             return try body()
         } catch let error as StoreError where error.isOvertaken {
             throw ParseError(.serviceUnavailable, "Other requests keep changing the same data. Try again.")
-        } catch  where StorageTrouble(error) == .away {
-            throw ParseError(.serviceUnavailable, "The database does not answer. Try again.")
+        } catch  where [.unreachable, .noConnection, .readOnlyServer].contains(StorageTrouble(error)) {
+            let trouble = StorageTrouble(error) ?? .unreachable
+            throw ParseError(.serviceUnavailable, "\(trouble.rawValue) Try again.")
         } catch  where [.damaged, .index].contains(StorageTrouble(error)) {
             health?.note(error)
             throw error

@@ -38,11 +38,11 @@ final class PostgreSQLWriter: StoreWriter {
 
     /// Each attempt is a round trip to a server that other replicas ask too. Where every process writes, a process
     /// waits only while another one migrates the tables to this release.
-    var patience: Double { writers == .one ? 0.25 : 0.1 }
+    var retryInterval: Double { writers == .one ? 0.25 : 0.1 }
     var isInPlace: Bool { connection.map { !$0.isBroken } ?? false }
     /// A new connection may work.
     let refusal: DatabaseRefused? = nil
-    var looksEvery: Duration? { writers == .one ? nil : .milliseconds(250) }
+    var leadInterval: Duration? { writers == .one ? nil : .milliseconds(250) }
 
     func take() throws -> Bool {
         let connection =
@@ -138,7 +138,7 @@ final class PostgreSQLWriter: StoreWriter {
         try connection.execute("UPDATE storeState SET writer = writer")
     }
 
-    func look() throws {
+    func tryToLead() throws {
         guard let connection else { throw ParseError.internalError }
         guard !isLeading else { return try connection.requireConnected() }
         do {
@@ -214,7 +214,7 @@ final class PostgreSQLWriter: StoreWriter {
     }
 
     func answered() {}
-    func rest(waits _: () -> Bool) {}
+    func doIdleWork(staysIdle _: () -> Bool) {}
 
     func close() {
         if let board, board.identity == boardIdentity { board.unsettle() }

@@ -21,7 +21,7 @@ final class SQLiteWriter: StoreWriter {
     }
 
     var boardIdentity: UInt64 { board?.identity ?? 0 }
-    let patience = 0.025
+    let retryInterval = 0.025
     var isInPlace: Bool { lock.isFileCurrent }
 
     /// The file was removed or replaced: further writes would be lost, and another process may write the new file.
@@ -92,10 +92,10 @@ final class SQLiteWriter: StoreWriter {
         copyLog(connection)
     }
 
-    func rest(waits: () -> Bool) {
+    func doIdleWork(staysIdle: () -> Bool) {
         guard let connection else { return }
         var hasCopied = false
-        while connection.log.copying.isWorthwhile, waits(), lock.isFileCurrent {
+        while connection.log.copying.isWorthwhile, staysIdle(), lock.isFileCurrent {
             copyLog(connection)
             hasCopied = true
         }

@@ -26,7 +26,7 @@ import Testing
     /// Records writer time for the client while others wait, so that it counts.
     private func use(_ nanoseconds: UInt64, by client: Int, at now: UInt64) {
         // The weight is proportional to the time, so the cost per object does not change.
-        queue.worked(nanoseconds, for: .client(client), weight: Int(nanoseconds / 50_000), now: now)
+        queue.recordUse(nanoseconds, for: .client(client), weight: Int(nanoseconds / 50_000), now: now)
     }
 
     @Test func whatFitsIsTakenAsItCame() throws {
@@ -99,7 +99,7 @@ import Testing
 
     @Test func whatALongWriteTookCounts() throws {
         // One object, but a field that rewrites thousands of rows.
-        queue.worked(second, for: .client(1), weight: 1, now: 0)
+        queue.recordUse(second, for: .client(1), weight: 1, now: 0)
         for number in 0..<150 {
             try enter(1, number: number)
             try enter(2, number: number)
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test func aCommitHoldsFewerWritesWhereEachTakesLong() throws {
-        for _ in 0..<300 { queue.worked(5_000_000, for: .shop, weight: 1, now: 0) }
+        for _ in 0..<300 { queue.recordUse(5_000_000, for: .shop, weight: 1, now: 0) }
         for client in 0..<50 { try enter(client) }
         #expect((5...7).contains(queue.nextGroup(now: 0).count))
     }

@@ -24,7 +24,7 @@ import Testing
     @Test func whatWasNotSeenSplitsAtOnce() throws {
         let next = try #require(piece(3).next(isLate: false, splits: true))
         #expect(next.map(\.jobs) == [[0], [1], [2]])
-        #expect(next.map(\.seesAll) == [false, false, false])
+        #expect(next.map(\.seesLatestCommits) == [false, false, false])
     }
 
     @Test func oneIsTriedUntilTheTimeIsOverAndSomeTimesInAnyCase() throws {

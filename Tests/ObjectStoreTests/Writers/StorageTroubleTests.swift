@@ -6,11 +6,30 @@ import Testing
 /// Which engine failures are temporary trouble. Clients then learn that the request had no effect.
 @Suite struct StorageTroubleTests {
     @Test(arguments: [
-        ("53100", StorageTrouble.full), ("53200", .short), ("53400", .short), ("58030", .failing), ("57P03", .away),
-        ("53300", .away), ("25006", .away), ("08006", .away),
+        ("53100", StorageTrouble.full), ("53000", .outOfResources), ("53200", .outOfResources),
+        ("53400", .outOfResources), ("58030", .failing), ("57P03", .unreachable), ("57P05", .unreachable),
+        ("53300", .noConnection), ("25006", .readOnlyServer), ("08006", .unreachable),
     ])
     func aServersTroublePasses(state: String, trouble: StorageTrouble) {
         #expect(StorageTrouble(StoreError(sqlState: state, message: "")) == trouble)
+    }
+
+    /// libpq's messages; only they tell why PostgreSQL 15 refused a connection.
+    @Test(arguments: [
+        ("Connection refused; Is the server running on that host?", StorageTrouble.unreachable),
+        ("FATAL:  sorry, too many clients already", .noConnection),
+        ("FATAL:  too many connections for role \"shop\"", .noConnection),
+        ("FATAL:  remaining connection slots are reserved for non-replication superuser connections", .noConnection),
+        ("session is read-only", .readOnlyServer),
+    ])
+    func aRefusedConnectionHasItsOwnTrouble(reason: String, trouble: StorageTrouble) {
+        let message = "connection to server on socket \"/run/.s.PGSQL.5432\" failed: \(reason)"
+        #expect(StorageTrouble(StoreError(sqlState: "08001", message: message)) == trouble)
+    }
+
+    @Test func fullConnectionsAndAReadOnlyServerHaveTheirOwnRemedies() {
+        #expect(StorageTrouble.noConnection.remedy(for: "shop").contains("max_connections"))
+        #expect(StorageTrouble.readOnlyServer.remedy(for: "shop").contains("default_transaction_read_only"))
     }
 
     @Test(arguments: ["42601", "23505", "40001", "22P02", "XX000"])

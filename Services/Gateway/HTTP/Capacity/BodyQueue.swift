@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// A fair queue of large bodies, with a bound on the processor time that they take. Pure; `BodyScheduler` shares one
+/// A fair queue of large bodies, with a bound on the processor time that they take. No I/O; `BodyScheduler` shares one
 /// between requests.
 ///
 /// A body costs time before anything in it can be refused. When large bodies have used their share of the processors,
@@ -23,8 +23,7 @@ package struct BodyQueue {
     package static let waitingPerNetworkMax = 32
     /// Nanoseconds after which a waiting body is refused: clients do not wait much longer.
     package static let patience: UInt64 = 5_000_000_000
-    /// Nanoseconds of the share that may be used immediately after quiet times. A client that waits so long notices
-    /// nothing.
+    /// Nanoseconds of work that may be admitted at once. A wait of that length is not noticeable.
     private static let burst: UInt64 = 100_000_000
 
     private struct Item {
@@ -103,7 +102,7 @@ package struct BodyQueue {
 }
 
 extension BodyQueue {
-    /// The estimated work for a JSON body in nanoseconds. A text or element costs a hundred times as much as a byte,
+    /// The estimated work for a JSON body in nanoseconds. A text or element costs 125 times as much as a byte,
     /// because it is parsed, hashed, stored and serialized, here and at the service. One long text costs little, twenty
     /// thousand elements of a list cost much.
     package static func work(for body: [UInt8]) -> UInt64 {

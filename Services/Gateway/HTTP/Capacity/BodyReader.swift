@@ -52,7 +52,7 @@ struct BodyReader: Sendable {
                     await BodyScheduler.delay()
                     throw Self.full
                 }
-                // Reserved memory is used only when it is written to. Growing step by step would copy the body.
+                // Once: untouched pages cost nothing, and appending would copy the body repeatedly.
                 if counted == 0, let length { bytes.reserveCapacity(length) }
             }
             bytes.append(contentsOf: buffer.readableBytesView)

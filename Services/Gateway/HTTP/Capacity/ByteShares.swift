@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// The shares of the gateway's memory that clients hold, in bytes. Pure; `ByteBudget` shares one between requests.
+/// The shares of the gateway's memory that clients hold, in bytes. No I/O; `ByteBudget` shares one between requests.
 ///
 /// Two rules protect other clients: no network exceeds its share, and unauthenticated clients leave a reserve to
 /// authenticated ones.
@@ -26,10 +26,7 @@ package struct ByteShares {
     private var taken = (unauthenticated: 0, authenticated: 0)
     private var amounts: (unauthenticated: NetworkAmounts, authenticated: NetworkAmounts)
 
-    /// - Parameters:
-    ///   - max: limit on the bytes of all holders.
-    ///   - unauthenticatedMax: limit on the bytes of unauthenticated clients.
-    ///   - shareMax: limits on one IPv4 address or IPv6 /64, the near level of `ClientNetwork`.
+    /// - Parameter shareMax: limits on one IPv4 address or IPv6 /64, the near level of `ClientNetwork`.
     package init(max: Int, unauthenticatedMax: Int, shareMax: (unauthenticated: Int, authenticated: Int)) {
         self.max = max
         self.unauthenticatedMax = unauthenticatedMax

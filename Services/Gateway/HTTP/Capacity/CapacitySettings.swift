@@ -14,8 +14,8 @@ struct CapacitySettings: Sendable {
     let batchAnswerBytesMax: Int
     /// The minimum pace of a body in bytes per second; the gateway refuses a slower one.
     let bodyBytesPerSecondMin: Int
-    /// A request's headers must arrive within so many seconds. A body may be slower than `bodyBytesPerSecondMin` as
-    /// long.
+    /// A request's headers must arrive within so many seconds. For the same time a body may be slower than
+    /// `bodyBytesPerSecondMin`.
     let graceSeconds: Int
     let connectionsMax: Int
     /// Limit on the connections of one address, trusted proxies excepted.

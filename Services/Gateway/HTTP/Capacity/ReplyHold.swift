@@ -12,16 +12,16 @@ enum ReplyHold {
     /// replies arrive, so that replies which wait for their task are counted.
     /// - Parameters:
     ///   - reserved: bytes that were reserved for it.
-    ///   - isDone: whether the reply is to a change, which was committed: the client must get the response.
+    ///   - isCommitted: whether the reply is to a change, which was committed: the client must get the response.
     static func admit(
-        _ result: Result<BusReply, BusFailure>, _ hold: ByteHold?, reserved: Int, isDone: Bool
+        _ result: Result<BusReply, BusFailure>, _ hold: ByteHold?, reserved: Int, isCommitted: Bool
     ) -> Result<BusReply, BusFailure> {
         hold?.release(reserved)
         guard let hold, case .success(let reply) = result else { return result }
-        guard isDone || !hold.isAbandoned else { return .failure(.abandoned) }
+        guard isCommitted || !hold.isAbandoned else { return .failure(.abandoned) }
         let bytes = reply.documents.reduce(reply.body.count) { $0 + $1.count }
         guard bytes > CapacitySettings.smallBytes else { return result }
-        if isDone {
+        if isCommitted {
             hold.force(bytes * copies)
         } else if !hold.take(bytes * copies) {
             return .failure(.tooManyRequests(text, retryAfterSeconds: 1))
@@ -31,7 +31,7 @@ enum ReplyHold {
 
     /// Takes memory for the values of a decoded reply.
     /// - Throws: `.requestLimitExceeded` (155) when there is none.
-    static func decode(_ bytes: Int, _ hold: ByteHold?) throws(ParseError) {
+    static func reserveForDecoding(_ bytes: Int, _ hold: ByteHold?) throws(ParseError) {
         guard bytes > CapacitySettings.smallBytes, let hold else { return }
         guard hold.take(bytes * copies) else { throw full }
     }

@@ -19,14 +19,13 @@ extension FindReply: SizeLimitedReply {}
 extension FetchReply: SizeLimitedReply {}
 
 /// The limit on the size of a reply: first the size of usual replies, then the service's own estimate, which may be too
-/// small or too large. Pure.
+/// small or too large. No I/O.
 package struct ReplySizeLimit {
     /// The size of usual pages in bytes: a thousand products.
     package static let usualBytes = 1 << 20
     /// The limit in bytes when memory is scarce: a page of a shop's app.
     package static let scarceBytes = 256 << 10
-    /// Requests limited by the service's estimate, which may be too small. The request after them has the largest
-    /// possible limit.
+    /// Tries with the service's estimate as the limit. The next try has no limit but the batch's.
     private static let estimatesMax = 2
 
     /// The limit in bytes; 0 for the store's own limit.
@@ -51,8 +50,8 @@ package struct ReplySizeLimit {
     /// - Returns: false when no larger limit is possible.
     package mutating func raiseLimit(needed: Int) -> Bool {
         let most = left ?? .max
-        // A reply that exceeds the limit of a batch by its estimate might fit. Trying it would let a batch get thirty
-        // replies of 32 MiB that do not fit.
+        // If the estimate exceeds the batch's rest, the request fails, although the estimate may be too large: trying
+        // would load many replies only to drop them.
         guard bytesMax > 0, bytesMax < most, needed <= most else { return false }
         estimates += 1
         bytesMax = estimates > Self.estimatesMax ? left ?? 0 : needed

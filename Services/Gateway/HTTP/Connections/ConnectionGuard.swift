@@ -11,9 +11,9 @@ import ParseProtocol
 /// section 10.1.1); without a response they wait for a second. Every body is welcome: a request is refused after its
 /// body, so the connection stays usable.
 ///
-/// A quick connection costs one check for each part: the clock runs only while a request or a response is incomplete.
-/// The guard precedes `RequestHandler`, so it sees its responses. It adds `LiveUpgrade` behind itself with the first
-/// request for an upgrade, because on all other connections each part would pass that handler in vain.
+/// The clock runs only while a request or response is incomplete, so a quick request starts no clock. The guard
+/// precedes `RequestHandler`, so it sees its responses. It adds `LiveUpgrade` behind itself with the first request for
+/// an upgrade, because on all other connections each part would pass that handler in vain.
 final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -193,9 +193,9 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// Delays closing until the socket has taken all written bytes, because NIO drops the others when it closes a
-    /// connection, or its output after the client has closed its own side. An empty write completes after all writes
-    /// before it.
+    /// Delays closing until the socket has taken all written bytes. NIO drops unwritten bytes when it closes a
+    /// connection; it also does so when it closes the output of a half-closed one. An empty write completes after all
+    /// writes before it.
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         guard mode != .input, !isAnswering, context.channel.isActive else {
             return context.close(mode: mode, promise: promise)
@@ -242,7 +242,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// Closes a connection whose request does not arrive. Sends the reason, unless another response is under way.
     private func refuse(_ context: ChannelHandlerContext) {
-        // An earlier request has no response yet: the client would take this one for it.
+        // If an earlier request has no response yet, the client would take the 408 for that response.
         guard use.open == (pace.isInBody ? 1 : 0) else { return context.close(promise: nil) }
         let body = ByteBuffer(bytes: ParseError(.timeout, "The request came too slowly.").body.serialized)
         let fields: HTTPFields = [

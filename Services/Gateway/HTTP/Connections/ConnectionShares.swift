@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// The connections of all clients, by network. Pure; `ConnectionGate` shares one between event loops.
+/// The connections of all clients, by network. No I/O; `ConnectionGate` shares one between event loops.
 package struct ConnectionShares {
     private let max: Int
     package private(set) var open = 0

@@ -13,8 +13,8 @@ final class OldClientHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// A value other than exactly `keep-alive`: with that value the event loop would send encoded bytes that bypass
-    /// this handler (`HTTPFront.loopBodyBytes`).
+    /// Must differ from `keep-alive`. For exactly `keep-alive`, `HTTPFront.loopBodyBytes` lets the event loop send
+    /// bytes past this handler.
     private static let keepAliveValue = "keep-alive, http/1.0"
 
     /// Whether the client asked to keep the connection, for each request without a response.

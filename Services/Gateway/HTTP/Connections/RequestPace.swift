@@ -1,7 +1,7 @@
-/// The pace at which a client sends its request, and whether it is fast enough. Pure: the handler reports what arrives
-/// and, once a second, that a second has passed.
+/// The pace at which a client sends its request, and whether it is fast enough. No I/O: the handler reports what
+/// arrives and, once a second, that a second has passed.
 ///
-/// Only seconds in which the server waited for the client count: a server that is busy answering does not read on.
+/// A second counts only if the server was ready to read.
 package struct RequestPace {
     package enum Verdict {
         case goesOn

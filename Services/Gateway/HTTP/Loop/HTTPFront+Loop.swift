@@ -78,7 +78,7 @@ extension HTTPFront {
         _ message: ServiceMessage, of exchange: inout RequestExchange, over traffic: LoopTraffic,
         completion: @escaping @Sendable (ServiceResult) -> Void
     ) {
-        exchange.machine.uses(newBudget(for: exchange.machine.request))
+        exchange.machine.setBudget(newBudget(for: exchange.machine.request))
         let (principal, context) = (exchange.machine.principal, exchange.machine.request.call)
         router.controllers.objects.services.ask(message, for: principal, in: context) { result in
             traffic.replied { completion(result) }

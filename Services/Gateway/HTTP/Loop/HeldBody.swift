@@ -1,8 +1,9 @@
-/// The body of a small request, until it is complete. Pure.
+/// The body of a small request, until it is complete. No I/O.
 package struct HeldBody {
     package enum Step: Equatable {
-        /// The body is incomplete.
+        /// The request has not ended.
         case more
+        /// The request has ended, and its body has the announced length.
         case whole
         /// The body differs from its announced length: a task answers the request.
         case mismatch

@@ -1,4 +1,4 @@
-/// Decides whether the listener accepts connections, by the file descriptors that the process has left. Pure.
+/// Decides whether the listener accepts connections, by the file descriptors that the process has left. No I/O.
 ///
 /// The last descriptors are reserved for connections of services, log files and webhooks. A connection that cannot be
 /// accepted leaves the listener readable; an event loop that only retries would spin.
@@ -14,7 +14,7 @@ package struct AcceptLimit {
     /// Reserved descriptors: an eighth of all, between these bounds. A service has two connections for each replica.
     private static let reservedMin = 32
     private static let reservedMax = 256
-    /// Seconds without a pause after which another one is logged.
+    /// A pause is logged only if the last one ended more than this many seconds ago.
     private static let quietSeconds = 60.0
 
     private var isPaused = false

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The parts of one request's body between the socket and the task that reads them. Pure; `RequestBody` shares one
+/// The parts of one request's body between the socket and the task that reads them. No I/O; `RequestBody` shares one
 /// between an event loop and a task.
 package struct BodyFlow {
     /// The result of asking for the next part.
@@ -14,8 +14,7 @@ package struct BodyFlow {
         case failed(any Error)
     }
 
-    /// Waiting parts at which the reading of the socket stops, and those at which it goes on. All parts of one read are
-    /// taken; their number is bounded by the size of a read.
+    /// Reading stops at so many waiting parts, and resumes at the lower number. One read may add more than that.
     package static let partsMax = 10
     package static let partsLow = 2
 

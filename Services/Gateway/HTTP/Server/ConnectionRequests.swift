@@ -2,7 +2,7 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 
-/// The requests of one connection, which are answered one at a time, in their order. Pure: the handler reports the
+/// The requests of one connection, which are answered one at a time, in their order. No I/O: the handler reports the
 /// parts that arrive and the ends of responses, and carries out the actions.
 package struct ConnectionRequests {
     package enum Action {
@@ -15,7 +15,7 @@ package struct ConnectionRequests {
         case refuse
         /// Close the gateway's side of the connection when all written bytes have left.
         case end
-        /// Close the connection at once.
+        /// Close the connection. `ConnectionGuard` lets written bytes leave first.
         case close
     }
 
@@ -130,7 +130,7 @@ package struct ConnectionRequests {
         case (.dropping, .end):
             state = .idle
             return nil
-        // Parts without a head: NIO could not decode the head, and reports the error before the parts that follow it.
+        // NIO could not decode the head. It has reported the error already and still delivers the other parts.
         default: return over(.close)
         }
     }

@@ -1,9 +1,9 @@
 import NIOCore
 
-/// Decides when a connection is closed: because it is idle, or because the gateway stops. Pure: `ConnectionGuard`
+/// Decides when a connection is closed: because it is idle, or because the gateway stops. No I/O: `ConnectionGuard`
 /// reports reads and writes.
 ///
-/// The timeout runs only while the gateway waits for the client. The time until a response has no bound.
+/// While the gateway works on a response, no timeout runs.
 package struct ConnectionUse {
     package enum Step: Equatable {
         case goesOn

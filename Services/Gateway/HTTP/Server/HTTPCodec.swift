@@ -21,8 +21,8 @@ package enum HTTPResponsePart: Sendable, Hashable {
 
 /// Translates NIO's decoded HTTP/1 requests to HTTPTypes, and responses back for NIO's encoder.
 ///
-/// The codec of swift-nio-extras does the same, but parses each path as a URL, and each first build would fetch the
-/// eleven packages that swift-nio-extras names.
+/// The codec of swift-nio-extras does the same. It is not used: it parses each path as a URL and would add eleven
+/// packages.
 package final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, Sendable {
     package typealias InboundIn = HTTPServerRequestPart
     package typealias InboundOut = HTTPRequestPart
@@ -88,7 +88,7 @@ package final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, Se
         var fields = HTTPFields()
         fields.reserveCapacity(headers.count)
         for header in headers {
-            // Most clients write it so.
+            // Most clients write `Host`.
             if host == nil, header.name == "Host" || header.name.lowercased() == "host" {
                 host = header.value
             } else if let name = HTTPField.Name(header.name) {

@@ -75,7 +75,7 @@ extension RequestHandler {
             return leave()
         }
         follow(action, front, exchange, context)
-        continueAfterPause(context)
+        continueReading(context)
     }
 
     /// - Parameter hold: the response's share of the memory; nil for a file of the pages, which is always in memory.

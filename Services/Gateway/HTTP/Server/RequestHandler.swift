@@ -5,10 +5,11 @@ import NIOCore
 /// (`ConnectionRequests`).
 ///
 /// It lives on the connection's event loop. The loop begins each small request, and answers it if one message to one
-/// service is enough; otherwise it hands the request's machine to a task (`RequestHandler+Loop`). All other requests
-/// get a task at their head, which also reads the body (`RequestBody`) and answers through `ResponseBodyWriter`. While
-/// enough parts wait, the socket is not read. When the client disconnects, the task continues: it completes a change
-/// that has begun, and `ServiceClient` refuses its further reads (`ByteHold.isAbandoned`).
+/// service is enough; otherwise it hands the request's machine to a task (`RequestHandler+Loop`). Every other request
+/// gets a task when the present read is complete. The task also reads the body (`RequestBody`) and answers through
+/// `ResponseBodyWriter`. While enough parts wait, the socket is not read. When the client disconnects, the task
+/// continues: it completes a change that has begun, and `ServiceClient` refuses its further reads
+/// (`ByteHold.isAbandoned`).
 package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     package typealias InboundIn = HTTPRequestPart
     package typealias OutboundIn = HTTPResponsePart
@@ -44,7 +45,7 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
     private var isAwaitingClient = false
     /// The handler pauses, so that the event loop serves other connections.
     private var isPaused = false
-    /// Responses that the event loop made since it last read or paused.
+    /// Responses that the event loop made since it last read, paused or received a service's reply.
     private var answeredInRow = 0
     /// The task that waits for room to write.
     private var writing: CheckedContinuation<Void, any Error>?
@@ -52,7 +53,7 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
     private var wantsRead = false
     private(set) var isClosed = false
 
-    /// Responses that a connection may get before its handler pauses, which take some hundred microseconds. Without the
+    /// The handler pauses after this many responses in a row, about some hundred microseconds of work. Without the
     /// pause, a client that sends thousands of requests would delay all other connections of the event loop.
     private static let rowMax = 16
     /// The pause after such a row. Without a delay the event loop would continue before it reads other connections.
@@ -202,7 +203,8 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
         waitingForTask = Request(head: head, body: body)
     }
 
-    /// Hands a small request to a task, with the parts that have arrived: its body does not have the announced length.
+    /// If a small request's body does not have the announced length, a task answers it. Does nothing without a small
+    /// request.
     private func giveUpHeld(_ context: ChannelHandlerContext) {
         guard let request = held.take() else { return }
         prepareTask(for: request.head, context)
@@ -250,13 +252,12 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
         if !isClosed { context.writeAndFlush(wrapOutboundOut(head), promise: nil) }
     }
 
-    /// Sends a part of a body.
     /// - Parameter written: resumed when the client has taken most of it.
     func write(
         _ part: ByteBuffer, _ written: CheckedContinuation<Void, any Error>, _ context: ChannelHandlerContext
     ) {
         if !isClosed { context.writeAndFlush(wrapOutboundOut(.body(part)), promise: nil) }
-        // Writing may have closed it.
+        // The write may have closed the connection.
         if isClosed {
             written.resume(throwing: ChannelError.ioOnClosedChannel)
         } else if context.channel.isWritable {
@@ -296,7 +297,7 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
         body = nil
         if let action = requests.answered() { perform(action, context) }
         processParts(context)
-        // Requests that arrived with the last one begin here.
+        // The next pipelined request.
         startPreparedTask(context)
     }
 
@@ -312,12 +313,12 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
         context.eventLoop.scheduleTask(in: Self.pause) {
             let (handler, context) = bound.value
             handler.isPaused = false
-            if !handler.isClosed { handler.continueAfterPause(context) }
+            if !handler.isClosed { handler.continueReading(context) }
         }
     }
 
     /// Processes the parts that have arrived while a service replied or the handler paused.
-    func continueAfterPause(_ context: ChannelHandlerContext) {
+    func continueReading(_ context: ChannelHandlerContext) {
         answeredInRow = 0
         processParts(context)
         startPreparedTask(context)

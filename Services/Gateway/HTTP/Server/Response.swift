@@ -33,7 +33,7 @@ package enum ResponseBody: Sendable {
     /// it throws, the connection is closed within the response.
     case stream(length: Int? = nil, @Sendable (ResponseBodyWriter) async throws -> Void)
 
-    /// The size of the body in bytes, where it is known beforehand.
+    /// Nil for a stream without a length.
     package var contentLength: Int? {
         switch self {
         case .empty: 0

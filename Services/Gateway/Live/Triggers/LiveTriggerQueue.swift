@@ -2,8 +2,8 @@ import DequeModule
 import Messages
 import ParseProtocol
 
-/// The events that wait for cloud code (`afterLiveQueryEvent`), in the order of each subscription. Pure, except for the
-/// common backlog counter: `LiveHub` guards it with a lock and makes its calls.
+/// The events that wait for cloud code (`afterLiveQueryEvent`), in the order of each subscription. No I/O, except for
+/// the common backlog counter: `LiveHub` guards it with a lock and makes its calls.
 ///
 /// Several calls of one subscription may be in flight; their outcomes are delivered in the order of the events. All
 /// receivers of the same event with the same session and the same `keys` share one call.

@@ -12,8 +12,8 @@ public enum Dialect: Sendable, Hashable {
     /// The suffix of an INSERT whose caller needs the row's number (`StoreStatement.insert`).
     var returningId: String { self == .sqlite ? "" : " RETURNING id" }
 
-    /// The clause that precedes it in an INSERT that may hit an existing row: in PostgreSQL an error aborts the whole
-    /// transaction. `StoreStatement.insert` fails on both engines.
+    /// PostgreSQL's ON CONFLICT clause, before `returningId`. Without it a duplicate row would abort the transaction.
+    /// `StoreStatement.insert` fails on both engines.
     var orNothing: String { self == .sqlite ? "" : " ON CONFLICT DO NOTHING" }
 
     /// The statement that returns a query's plan.
@@ -42,8 +42,8 @@ public enum Dialect: Sendable, Hashable {
 
     // MARK: Values of documents
 
-    /// The type as which PostgreSQL compares, sorts and indexes a value: not every engine of the family indexes
-    /// `jsonb`.
+    /// The type as which PostgreSQL compares, sorts and indexes a value. Values of one type are taken out of `jsonb`,
+    /// which not every engine of the family can index.
     enum Kind: Sendable, Hashable {
         case text, number, flag
         /// Any value, as `jsonb`.
@@ -60,11 +60,11 @@ public enum Dialect: Sendable, Hashable {
         }
     }
 
-    /// The value at a path. For an index in the path, the document decides row by row whether it is a step into an
-    /// array.
+    /// The value at a path. A number in the path is an array index in rows where the value is an array, and a member
+    /// name in all others.
     /// - Parameters:
     ///   - path: names that passed `FieldPath`.
-    ///   - member: the member that represents the whole value, where there is such a member.
+    ///   - member: the member that is compared instead of the whole value (`iso` of a date); nil for none.
     ///   - kind: the type of every such value that is not missing.
     ///   - document: SQL of a document: a column `doc`, or a value.
     func value(_ path: FieldPath, appending member: String? = nil, as kind: Kind, in document: String) -> String {
@@ -253,7 +253,6 @@ public enum Dialect: Sendable, Hashable {
 struct SQLPlace {
     let latitude, longitude: String
 
-    /// As function arguments.
     var arguments: String { "\(latitude),\(longitude)" }
     /// As a PostgreSQL `point`.
     var point: String { "point(\(longitude),\(latitude))" }
