@@ -5,13 +5,14 @@ import Testing
 /// The number of commits per order; each commit waits for the disk. The test has its own suite, because other tests'
 /// writes would count.
 @Suite struct CheckoutCommitTests {
-    private static let orders: Int64 = 20
+    /// Orders in a round.
+    private static let orders: Int64 = 5
     /// Maximum number of commits per order, from adding the product to the last outbox message. Bag: the bag, the
     /// checkout, its reservation, the order, and the removal of its outbox messages in one or two commits. Catalog:
     /// reserve, sell. Payments: request, sandbox charge, decision, and the order's number.
     private static let most: [(service: String, commits: Int64)] = [("bag", 6), ("catalog", 2), ("payments", 4)]
-    /// Additional commits that a service makes for its own work during all orders.
-    private static let others: Int64 = 5
+    /// Additional commits that a service makes for its own work during a round.
+    private static let others: Int64 = 1
 
     @Test(.timeLimit(.minutes(10)), .enabled(if: Suite.keepsFiles, "A file counts its commits."))
     func anOrderTakesFewCommitsOfEachService() async throws {
@@ -21,13 +22,21 @@ import Testing
             let customer = try await Customer.signUp(suite)
             // The first order also stores one-time data.
             try await buy(shelf, customer)
-            let before = try await commits(suite)
-            for _ in 0..<Self.orders { try await buy(shelf, customer) }
-            let after = try await commits(suite)
-            for ((service, most), (first, last)) in zip(Self.most, zip(before, after)) {
-                #expect(last - first <= most * Self.orders + Self.others, "\(service)")
+            let limits = Self.most.map { $0.commits * Self.orders + Self.others }
+            var least = [Int64](repeating: .max, count: limits.count)
+            var before = try await commits(suite)
+            // Periodic work and late messages can only add commits, so the minimum of several rounds counts.
+            for _ in 0..<12 where !zip(least, limits).allSatisfy({ $0 <= $1 }) {
+                for _ in 0..<Self.orders { try await buy(shelf, customer) }
+                let after = try await commits(suite)
+                let made = zip(before, after).map { $1 - $0 }
                 // Without this, a counter that never changes would pass the test.
-                #expect(last - first >= Self.orders, "\(service)")
+                #expect(made.allSatisfy { $0 >= Self.orders }, "\(made)")
+                least = zip(least, made).map { min($0, $1) }
+                before = after
+            }
+            for ((service, _), (made, limit)) in zip(Self.most, zip(least, limits)) {
+                #expect(made <= limit, "\(service)")
             }
         }
     }

@@ -190,7 +190,8 @@ import Testing
         let suite = try await Suite.shared
         let master = ParseClient.master(suite)
         let devices = try await Devices.register(suite, tokens: Self.tokens(1))
-        for isText in [true, false] {
+        var early: Set<Bool> = []
+        for isText in Array(repeating: [true, false], count: 10).joined() where !early.contains(isText) {
             let time = Timestamp.now.advanced(by: .seconds(3))
             let value: JSON = isText ? .string(time.iso) : time.wire
             let id = try await master.push([
@@ -198,15 +199,21 @@ import Testing
                 "expiration_interval": 60,
             ])
             let status = try await master.get("/classes/_PushStatus/\(id)")
-            #expect(status["status"] == "scheduled")
+            let sent = suite.devices(of: id)
+            // The next round repeats what was read too late.
+            if Timestamp.now < time {
+                #expect(status["status"] == "scheduled")
+                #expect(sent.isEmpty)
+                early.insert(isText)
+            }
             #expect(status["pushTime"] == .string(time.iso))
             #expect(status["expiry"] == .int(time.milliseconds + 60_000))
-            #expect(suite.devices(of: id).isEmpty)
             let ended = try await master.pushEnded(id)
             #expect(suite.devices(of: id).count == 1)
             let updated = ended["updatedAt"]?.stringValue.flatMap(Timestamp.init(iso:))
             #expect(updated.map { $0 >= time } == true)
         }
+        #expect(early == [true, false])
     }
 
     @Test func localTimeComesToEachZoneByItself() async throws {

@@ -1,5 +1,6 @@
 import Foundation
 import ParseProtocol
+import Synchronization
 import TestSupport
 import Testing
 
@@ -22,13 +23,13 @@ import Testing
             let clients = [
                 ParseClient(suite), ParseClient(suite, style: .tunnelled), customer, ParseClient.master(suite),
             ]
-            try await Self.kill("catalog", of: suite) { group, end in
+            try await Self.kill("catalog", of: suite, recorder) { group, end in
                 for id in shelf.ids { group.addTask { try await shelf.write(id, until: end) } }
                 for client in clients {
                     for _ in 0..<2 { group.addTask { await shelf.read(by: client, until: end) } }
                 }
             }
-            try await Self.judge(recorder, suite)
+            #expect(recorder.recorded.violations.isEmpty, "\(recorder.recorded.violations)")
         }
     }
 
@@ -47,23 +48,27 @@ import Testing
                 let token = customer.client.sessionToken
                 return [customer.client, ParseClient(suite, sessionToken: token, style: .tunnelled)]
             }
-            try await Self.kill("users", of: suite) { group, end in
+            try await Self.kill("users", of: suite, recorder) { group, end in
                 for id in users.ids { group.addTask { try await users.write(id, until: end) } }
                 for client in clients {
                     for _ in 0..<2 { group.addTask { await users.readAccount(by: client, until: end) } }
                 }
             }
-            try await Self.judge(recorder, suite)
+            #expect(recorder.recorded.violations.isEmpty, "\(recorder.recorded.violations)")
         }
     }
 
-    /// Kills the two replicas of a service in turn, while the tasks that `begin` adds run until a moment.
+    /// Kills the two replicas of a service in turn, while the tasks that `begin` adds run. They end when the time is
+    /// over and the cache had a part in the history.
     private static func kill(
-        _ service: String, of suite: Suite,
-        while begin: (_ group: inout ThrowingTaskGroup<Void, any Error>, _ end: ContinuousClock.Instant) -> Void
+        _ service: String, of suite: Suite, _ recorder: ReadHistoryRecorder,
+        while begin: (_ group: inout ThrowingTaskGroup<Void, any Error>, _ end: End) -> Void
     ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            let end = ContinuousClock.now + .seconds(seconds)
+            let end = End()
+            // Also after an error, so that the tasks end.
+            defer { end.isReached.store(true, ordering: .relaxed) }
+            let timeIsOver = ContinuousClock.now + .seconds(seconds)
             begin(&group, end)
             var killed = 0
             repeat {
@@ -71,20 +76,22 @@ import Testing
                 // Either of the two replicas may be the writer.
                 try await suite.kill("\(service)-\(killed % 2 + 1)")
                 try await suite.untilHealthy(replicas: [service: 2])
-            } while killed < 2 || ContinuousClock.now < end
+            } while killed < 2 || ContinuousClock.now < timeIsOver
+            try await eventually("the history has writes and uses of the cache") {
+                let cache = try await ParseClient.master(suite).get("/serverInfo")["readCache"]
+                let (hits, outdated) = (cache?["hits"]?.intValue ?? 0, cache?["invalidations"]?.intValue ?? 0)
+                let writes = recorder.recorded.operations.count { $0.isWrite }
+                return hits > 20 && outdated > 5 && writes > 20
+            }
+            end.isReached.store(true, ordering: .relaxed)
             try await group.waitForAll()
         }
     }
+}
 
-    /// Expects a history without a stale read, in which the cache had a part.
-    private static func judge(_ recorder: ReadHistoryRecorder, _ suite: Suite) async throws {
-        let history = recorder.recorded
-        #expect(history.violations.isEmpty, "\(history.violations)")
-        #expect(history.operations.count { $0.isWrite } > 20)
-        let cache = try await ParseClient.master(suite).get("/serverInfo")["readCache"]
-        #expect(cache?["hits"]?.intValue ?? 0 > 20, "\(cache ?? .null)")
-        #expect(cache?["invalidations"]?.intValue ?? 0 > 5, "\(cache ?? .null)")
-    }
+/// Tells the tasks of a history that it ends.
+private final class End: Sendable {
+    let isReached = Atomic(false)
 }
 
 /// Objects of one class, each with a growing version.
@@ -107,9 +114,9 @@ private struct Registers: Sendable {
     }
 
     /// Writes 1, 2, 3…, and repeats each until it is acknowledged; a repetition changes nothing.
-    func write(_ id: String, until end: ContinuousClock.Instant) async throws {
+    func write(_ id: String, until end: End) async throws {
         var version: Int64 = 0
-        while ContinuousClock.now < end {
+        while !end.isReached.load(ordering: .relaxed) {
             version += 1
             let begin = recorder.now
             try await eventually("version \(version) is written", within: .seconds(60)) {
@@ -123,10 +130,10 @@ private struct Registers: Sendable {
     }
 
     /// Alternates reads of objects and pages. Reads that fail while a replica is down are not recorded.
-    func read(by client: ParseClient, until end: ContinuousClock.Instant) async {
+    func read(by client: ParseClient, until end: End) async {
         var client = client
         client.timeout = .seconds(12)
-        while ContinuousClock.now < end {
+        while !end.isReached.load(ordering: .relaxed) {
             let id = ids[Int.random(in: 0..<ids.count)]
             let begin = recorder.now
             let isPage = Int.random(in: 0..<3) == 0
@@ -142,10 +149,10 @@ private struct Registers: Sendable {
     }
 
     /// Reads the own account of a client, which is one of the objects.
-    func readAccount(by client: ParseClient, until end: ContinuousClock.Instant) async {
+    func readAccount(by client: ParseClient, until end: End) async {
         var client = client
         client.timeout = .seconds(12)
-        while ContinuousClock.now < end {
+        while !end.isReached.load(ordering: .relaxed) {
             let begin = recorder.now
             guard let answer = try? await client.get("/users/me"), answer.status == 200,
                 let version = answer["version"]?.intValue

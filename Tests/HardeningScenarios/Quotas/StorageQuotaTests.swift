@@ -99,7 +99,7 @@ import Testing
         // Existing objects can be changed and deleted; bytes count in changes too.
         let cat = try await Neighbour(suite).anonymousUser()
         let object = try await cat.call(.POST, "/classes/\(name)", ["text": "e"])
-        let long: JSON = ["text": .string(String(repeating: "x", count: 10_000))]
+        let long: JSON = ["text": .string(String(repeating: "x", count: 11_000))]
         let changed = try await Neighbour.count(20) { _ in
             try await cat.call(.PUT, "/classes/\(name)/\(object.objectId)", long)
         }

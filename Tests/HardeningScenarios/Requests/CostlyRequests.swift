@@ -97,10 +97,11 @@ struct CostlyRequests {
         try await attacking.value
         return times
     }
+}
 
-    private final class Flag: Sendable {
-        private let value = Atomic(false)
-        var isRaised: Bool { value.load(ordering: .relaxed) }
-        func raise() { value.store(true, ordering: .relaxed) }
-    }
+/// Tells concurrent tasks that a test has ended its measurement.
+final class Flag: Sendable {
+    private let value = Atomic(false)
+    var isRaised: Bool { value.load(ordering: .relaxed) }
+    func raise() { value.store(true, ordering: .relaxed) }
 }

@@ -28,13 +28,14 @@ import Testing
             // Other tests run concurrently, so the bound is wider. scripts/attack sign-in measures the promised 2 s.
             let limit = max(4, 5 * alone.sorted()[1])
             let end = ContinuousClock.now + .seconds(15)
+            let isOver = Flag()
             try await withThrowingTaskGroup(of: Int.self) { group in
                 for number in 0..<40 {
                     let place = number < 20 ? "198.51.100.1" : "198.51.100.\(number)"
                     let attacker = PlacedClient(suite, at: place)
                     group.addTask {
                         var tries = 0
-                        while ContinuousClock.now < end {
+                        while !isOver.isRaised {
                             let name = tries % 2 == 0 ? names[tries / 2 % 8] : Names.random(12)
                             _ = try await attacker.signIn(name, "wrong")
                             tries += 1
@@ -46,7 +47,8 @@ import Testing
                 try await Task.sleep(for: .seconds(1))
                 var (times, failures) = ([Double](), [String]())
                 var number = 0
-                while ContinuousClock.now < end {
+                // On a slow machine 20 sign-ins take longer than the minimum time.
+                while ContinuousClock.now < end || times.count < 20 {
                     let name = names[number % 8]
                     // Alternates between the phone in another network and a device that is new to the account.
                     let device =
@@ -61,6 +63,7 @@ import Testing
                     if !isRight { failures.append("\(answer.status) \(answer.text)") }
                     number += 1
                 }
+                isOver.raise()
                 let tries = try await group.reduce(0, +)
                 let sorted = times.sorted()
                 let late = times.count { $0 > limit }
@@ -70,7 +73,6 @@ import Testing
                     \(limit) s,
                     """,
                     "median \(sorted[sorted.count / 2]) s, longest \(sorted.last ?? 0) s, \(failures.count) refused")
-                #expect(times.count >= 8)
                 #expect(failures.isEmpty, "\(failures.count) of \(times.count) were refused: \(failures.first ?? "")")
                 // 1 in 20; at least one.
                 #expect(late <= max(1, times.count / 20), "\(sorted)")

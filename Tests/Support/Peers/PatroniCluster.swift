@@ -46,9 +46,9 @@ package final class PatroniCluster: Sendable {
 
     /// Runs `body` with its own cluster on loopback. All servers run at the start.
     package static func with(nodes: Int = 3, _ body: (PatroniCluster) async throws -> Void) async throws {
-        var free: Set<Int> = []
-        while free.count < 2 + 2 * nodes { free.insert(try Suite.freePort()) }
-        let ports = Array(free)
+        let reserved = try (0..<2 + 2 * nodes).map { _ in try ReservedPort() }
+        defer { withExtendedLifetime(reserved) {} }
+        let ports = reserved.map(\.number)
         let places = (1...nodes).map { node in
             Place(
                 host: nil, sqlPort: ports[2 * node], patroniPort: ports[2 * node + 1],

@@ -19,6 +19,8 @@ package final class Suite: Sendable {
     private var database: String? { environment["SATCHEL_DATABASE"].flatMap { $0.isEmpty ? nil : $0 } }
     /// Nil for a suite that another owner stops.
     private let keeper: Keeper?
+    /// Reserved while the suite exists; nil for a suite that another owner starts.
+    private let port: ReservedPort?
 
     /// The suite that most scenarios share. The first scenario that needs it starts it; it stops when the process ends.
     package static var shared: Suite { get async throws { try await sharedStart.value } }
@@ -34,13 +36,15 @@ package final class Suite: Sendable {
         self.dataDirectory = dataDirectory
         environment = database.map { ["SATCHEL_DATABASE": $0] } ?? [:]
         keeper = nil
+        port = nil
     }
 
-    private init(port: Int, dataDirectory: String, settings: [String: String]) throws {
-        url = "http://127.0.0.1:\(port)/parse"
+    private init(port: ReservedPort, dataDirectory: String, settings: [String: String]) throws {
+        url = "http://127.0.0.1:\(port.number)/parse"
+        self.port = port
         self.dataDirectory = dataDirectory
         environment = [
-            "SATCHEL_DATA": dataDirectory, "SATCHEL_PORT": "\(port)", "SATCHEL_MASTER_KEY": Suite.masterKey,
+            "SATCHEL_DATA": dataDirectory, "SATCHEL_PORT": "\(port.number)", "SATCHEL_MASTER_KEY": Suite.masterKey,
             "SATCHEL_PASSWORD_WORK": "1",
             // All customers of the tests share one address.
             "SATCHEL_SIGNUP_MAILS_PER_ADDRESS": "1000000", "SATCHEL_MAILS_PER_NETWORK": "0",
@@ -83,7 +87,7 @@ package final class Suite: Sendable {
             settings["SATCHEL_DATABASE"] = try await makeDatabase(at: server)
         }
         if let data { try FileManager.default.copyItem(atPath: data, toPath: dataDirectory) }
-        let suite = try Suite(port: try freePort(), dataDirectory: dataDirectory, settings: settings)
+        let suite = try Suite(port: try ReservedPort(), dataDirectory: dataDirectory, settings: settings)
         do {
             let options = ["--no-build", "--no-demo"] + (scale.map { ["--scale", $0] } ?? [])
             _ = try await Command.run(
@@ -265,25 +269,5 @@ package final class Suite: Sendable {
             let tail = text.split(separator: "\n").filter(isWanted).suffix(lines)
             return tail.isEmpty ? nil : "--- \(name)\n\(tail.joined(separator: "\n"))"
         }.joined(separator: "\n")
-    }
-
-    /// A free port on loopback, below the range that the kernel assigns to clients.
-    static func freePort() throws -> Int {
-        for _ in 0..<100 {
-            let port = Int.random(in: 20000..<32000)
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            defer { close(descriptor) }
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = in_port_t(port).bigEndian
-            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-            let result = withUnsafePointer(to: &address) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-                }
-            }
-            if result == 0 { return port }
-        }
-        throw Command.Failed(description: "No free port was found.")
     }
 }
