@@ -9,6 +9,8 @@ final class Traffic: Sendable {
         let number: Int64
         let answer: ParseClient.Answer
         let took: Duration
+        /// The part of `took` in which the machine stood still.
+        let stalled: Duration
     }
 
     private struct State {
@@ -64,9 +66,9 @@ final class Traffic: Sendable {
     func attempt(
         _ number: Int64, _ request: @Sendable (Int64) async throws -> ParseClient.Answer
     ) async throws -> ParseClient.Answer {
-        let start = ContinuousClock.now
+        let (start, meter) = (ContinuousClock.now, StallMeter())
         let answer = try await request(number)
-        let attempt = Attempt(number: number, answer: answer, took: .now - start)
+        let attempt = Attempt(number: number, answer: answer, took: .now - start, stalled: meter.stalled)
         state.withLock { $0.attempts.append(attempt) }
         return answer
     }
@@ -85,4 +87,7 @@ extension [Traffic.Attempt] {
 
     /// The longest time of a request.
     var longest: Duration { map(\.took).max() ?? .zero }
+
+    /// The same without the time in which the machine stood still, for an upper limit.
+    var longestWithoutStalls: Duration { map { $0.took - $0.stalled }.max() ?? .zero }
 }

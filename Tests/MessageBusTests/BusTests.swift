@@ -423,17 +423,30 @@ import Testing
 
     @Test func tcpNeedsKeysOffTheHostAndRefusesStrangers() async throws {
         #expect(throws: BusConfiguration.Problem.self) { try BusConfiguration(endpoint: "tcp://10.0.0.1:5555") }
-        let port = UInt16.random(in: 20_000..<30_000)
-        let configuration = try BusConfiguration(endpoint: "tcp://127.0.0.1:\(port)", keys: .make())
-        try await withBus(configuration) { broker in
-            var stranger = configuration
-            stranger.keys = try CurveKeys.make()
-            let strange = try await endpoint(stranger, "users")
-            let plain = try await endpoint(BusConfiguration(endpoint: configuration.endpoint), "bag")
-            let catalog = try await endpoint(configuration, "catalog")
-            defer { for endpoint in [strange, plain, catalog] { endpoint.stop() } }
-            #expect(try await broker.call(request("catalog.echo.v1")).body == Array("body".utf8))
-            #expect(broker.services.keys.sorted() == ["catalog"])
+        let (configuration, broker) = try await startOnTCP()
+        defer { broker.stop() }
+        var stranger = configuration
+        stranger.keys = try CurveKeys.make()
+        let strange = try await endpoint(stranger, "users")
+        let plain = try await endpoint(BusConfiguration(endpoint: configuration.endpoint), "bag")
+        let catalog = try await endpoint(configuration, "catalog")
+        defer { for endpoint in [strange, plain, catalog] { endpoint.stop() } }
+        #expect(try await broker.call(request("catalog.echo.v1")).body == Array("body".utf8))
+        #expect(broker.services.keys.sorted() == ["catalog"])
+    }
+
+    /// Starts a broker on a port that no other process has.
+    private func startOnTCP() async throws -> (BusConfiguration, Broker) {
+        while true {
+            let port = UInt16.random(in: 20_000..<30_000)
+            let configuration = try BusConfiguration(endpoint: "tcp://127.0.0.1:\(port)", keys: .make())
+            let broker = try Broker(configuration: configuration, logger: logger)
+            do {
+                try await broker.start()
+                return (configuration, broker)
+            } catch let error as ZeroMQError where error.number == EADDRINUSE {
+                continue
+            }
         }
     }
 

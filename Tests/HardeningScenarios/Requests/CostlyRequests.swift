@@ -59,7 +59,7 @@ struct CostlyRequests {
         }
     }
 
-    /// The sorted times of a probe in milliseconds, and its failures.
+    /// The sorted times of a probe in milliseconds, without stalls of the machine, and its failures.
     struct Times: CustomStringConvertible {
         var sorted: [Double]
         var failures: [String]
@@ -86,11 +86,10 @@ struct CostlyRequests {
         }
         try await Task.sleep(for: .milliseconds(300))
         var times = Times(sorted: [], failures: [])
-        let clock = ContinuousClock()
         while !isOver.isRaised || times.sorted.count < 20 {
-            let start = clock.now
+            let meter = StallMeter()
             if let failure = try await probe() { times.failures.append(failure) }
-            times.sorted.append((clock.now - start) / .milliseconds(1))
+            times.sorted.append(meter.elapsed / .milliseconds(1))
             try await Task.sleep(for: .milliseconds(20))
         }
         times.sorted.sort()

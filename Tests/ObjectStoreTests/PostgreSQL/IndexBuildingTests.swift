@@ -94,16 +94,15 @@ import Testing
         withExtendedLifetime(test) {}
     }
 
-    /// Avoids a deadlock: a change of the class's tables would wait for the build, and the build for the change.
-    @Test func aBuildMakesWayForChangesOfTheClass() async throws {
+    /// Avoids a deadlock: a change of the class's tables would wait for the build, and the build for the change. Here
+    /// the build cannot end before the old snapshot does, so a change that waited for it would never succeed.
+    @Test(.timeLimit(.minutes(2))) func aBuildMakesWayForChangesOfTheClass() async throws {
         let test = try await TestStore()
         let things = try await IndexedClass(test, objects: 50)
         let (old, step) = try await Self.build(things)
         defer { old.release() }
         let wish: JSON = ["indexes": ["byPrice": ["price": 1]]]
-        let start = ContinuousClock.now
         try await test.store.write { _ = try $0.changeClass("Fast", wish, keeping: []) }
-        #expect(ContinuousClock.now - start < .seconds(3))
         #expect(try await step.value == .later)
         old.release()
         #expect(try await things.finish() == [.ready("auto_title")])
