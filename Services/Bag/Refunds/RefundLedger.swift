@@ -60,6 +60,11 @@ package struct RefundLedger: Sendable {
 
     // MARK: Changes
 
+    /// Removes the reasons of an order's refunds when the customer's account is deleted.
+    static func forgetReasons(of orderId: String, in transaction: StoreTransaction) throws {
+        try transaction.execute("UPDATE refunds SET reason = '' WHERE orderId = ?", [.text(orderId)])
+    }
+
     /// - Parameter charged: the refundable total of a charge that was made outside Satchel; nil for the charge of a
     ///   checkout.
     static func insert(
