@@ -66,7 +66,7 @@ struct OrderRecord {
                 discountMinorUnits: line["discountMinorUnits"]?.intValue ?? 0)
         }
         return PricedOrder(
-            lines: lines, currency: document["currency"]?.stringValue ?? currency.code,
+            lines: lines, currency: document.orderCurrency(currency.code),
             discountCode: document["discountCode"]?.stringValue)
     }
 

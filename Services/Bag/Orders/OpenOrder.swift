@@ -150,5 +150,12 @@ extension JSON {
     /// The ids to which an order's `items` point.
     var itemIds: [String] { self["items"]?.arrayValue?.compactMap { $0.pointerTarget?.objectId } ?? [] }
 
+    /// An order's currency in lower case. An import may name none, or write one in any letter case.
+    /// - Parameter shop: the shop's currency, of an order that names none.
+    func orderCurrency(_ shop: String) -> String {
+        let code = self["currency"]?.stringValue?.lowercased() ?? ""
+        return code.isEmpty ? shop : code
+    }
+
     static func orderItems(_ ids: [String]) -> JSON { .array(ids.map { .pointer("OrderItem", $0) }) }
 }

@@ -37,8 +37,8 @@ package struct ForeignPayment: Sendable, Equatable {
     ) throws -> OrderLifecycle {
         var lifecycle = order.lifecycle
         guard order.payment == nil, lifecycle.pendingRefund == nil else { return lifecycle }
-        let expected = order.document["currency"]?.stringValue ?? shopCurrency.code
-        guard currency.lowercased() == expected.lowercased() else {
+        let expected = order.document.orderCurrency(shopCurrency.code)
+        guard currency.lowercased() == expected else {
             throw ParseError(
                 .validationError,
                 "The order is in \(expected), its charge in \(currency). Refund the charge at the payment provider.")

@@ -119,7 +119,7 @@ package struct ProductSalesReading: Sendable {
         }
     }
 
-    private func isCounted(_ order: JSON) -> Bool { (order["currency"]?.stringValue ?? shopCurrency) == currency }
+    private func isCounted(_ order: JSON) -> Bool { order.orderCurrency(shopCurrency) == currency }
 
     private func addUnrecorded(
         _ order: JSON, _ lines: [PricedOrder.Line], to sales: inout ProductSales, in store: ObjectReader
