@@ -93,8 +93,8 @@ package struct CheckoutLedger: Sendable {
         }
     }
 
-    /// Stores that the customer has to confirm the charge, and releases the lease: until a client repeats its request
-    /// or `CheckoutRunner.pollUnconfirmedCharges` continues the checkout, no process drives it.
+    /// Stores that the customer has to confirm the charge: until a client repeats its request or
+    /// `CheckoutRunner.pollUnconfirmedCharges` continues the checkout, no process drives it.
     package func awaitConfirmation(_ checkout: Checkout) async throws {
         try await store.write(for: nil) { transaction in
             let changed = try transaction.execute(
@@ -102,7 +102,6 @@ package struct CheckoutLedger: Sendable {
                 [.int(transaction.now.milliseconds), .text(checkout.id)])
             // An operator freed the bag meanwhile.
             guard changed == 1 else { throw StepAlreadyTaken() }
-            try leases?.release(checkout.id, in: transaction)
         }
     }
 

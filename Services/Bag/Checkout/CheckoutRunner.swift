@@ -132,9 +132,11 @@ package final class CheckoutRunner: Sendable {
             group.cancelAll()
             return first
         }
-        if let outcome { return outcome }
-        // The task was cancelled, or another process took over the checkout.
+        if case .decided? = outcome { return outcome }
+        // The customer has to confirm the charge, the task was cancelled, or another process took over the checkout. No
+        // renewal runs any more.
         try? await ledger.releaseLease(checkout.id)
+        if let outcome { return outcome }
         return Task.isCancelled ? nil : await drive(checkout.id)
     }
 
