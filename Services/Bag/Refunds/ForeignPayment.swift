@@ -19,7 +19,7 @@ package struct ForeignPayment: Sendable, Equatable {
             status != .open, OrderDimensions(order: order.document)?.payment != .refunded,
             let id = order.document["stripePaymentId"]?.stringValue, !id.isEmpty
         else { return nil }
-        // Unless a refund of it failed later, a cancelled order owes nothing.
+        // The shop owes nothing for a cancelled order, except after a reversed refund.
         if status == .cancelled {
             guard case .refund = step, lifecycle.left > 0 else { return nil }
         }
