@@ -12,11 +12,11 @@ package protocol EventSink: Sendable {
 
 extension Outbox: EventSink {}
 
-/// The stored state of checkouts. Every method is one transaction.
+/// The stored state of checkouts. Every method is one transaction, or part of one.
 package struct CheckoutLedger: Sendable {
     let store: ClassStore
     let outbox: any EventSink
-    /// Nil in tests, whose new stores have lost no number.
+    /// Nil in tests: a new store cannot have lost numbers.
     let numbers: OrderNumberGate?
 
     let copies: OrderCopies
@@ -65,7 +65,7 @@ package struct CheckoutLedger: Sendable {
 
     static let beingPaid = ParseError(.validationError, "This order is being paid.")
 
-    /// Interrupted checkouts, without those that a process has leased.
+    /// Running checkouts that no process has leased and that no customer has to confirm.
     func unfinished() async throws -> [String] {
         let now = Timestamp.now
         // Without leases, every running checkout matches.
@@ -112,7 +112,6 @@ package struct CheckoutLedger: Sendable {
         return try await store.write(for: nil) { try leases.take(id, in: $0) }
     }
 
-    /// Releases the lease, so that the next process that needs the checkout can take it.
     func releaseLease(_ id: String) async throws {
         guard let leases else { return }
         try await store.write(for: nil) { try leases.release(id, in: $0) }

@@ -1,7 +1,7 @@
 import ObjectStore
 import ParseProtocol
 
-/// A placed order with its stored payment data: everything that decides which steps it may take.
+/// An order with its stored payment data: everything that decides which steps it may take. An open order may take none.
 struct OrderRecord {
     /// The checkout that paid it.
     struct Payment {

@@ -2,8 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The order that a customer is filling: the bag, with status 0. A customer has at most one, because lookup and
-/// creation are one transaction.
+/// An order with its lines: the one that a customer is filling, which is the bag, with status 0. A customer has at most
+/// one bag, because lookup and creation are one transaction. A checkout also loads an order that is placed already.
 struct OpenOrder: Sendable {
     /// Maximum lines; equals the limit of one reservation.
     static let itemsMax = 200
