@@ -146,7 +146,7 @@ public nonisolated struct RefundReply: Sendable {
   public init() {}
 }
 
-/// Kind `bag.refundFailed.v1`: the customer's bank reversed a refund that had succeeded, and the shop has its money again.
+/// Kind `bag.refundFailed.v1`: the customer's bank reversed a refund that had succeeded; the shop has its money again.
 /// Sender: payments' outbox. Reply: Accepted, also for a refund that bag does not know. Fails with 2 while the refund is
 /// pending in bag.
 public nonisolated struct RefundFailed: Sendable {
