@@ -42,7 +42,7 @@ struct CheckoutFunctions: Sendable {
             throw ParseError.objectNotFound
         }
         return {
-            let answer = try await answer(ofKnown: id, givesUp: givesUp, began)
+            let answer = try await self.answer(ofKnown: id, givesUp: givesUp, began)
             if case .decided(.failure(let error)) = answer {
                 var details = error.details ?? [:]
                 details["order"] = enteredFields
