@@ -178,7 +178,7 @@ package func buildBag(
         try CustomerTotals.accountChanged(message.userID, in: transaction)
     }
     routes.accept(BagCalls.refundFailed) { message, _, transaction in
-        try refunds.ledger.failLater(message.operationID, message.problem, in: transaction)
+        try refunds.ledger.reverse(message.operationID, message.problem, in: transaction)
     }
     routes.accept(NotificationCalls(to: "bag").userDeleted) { message, _, transaction in
         try AccountDeletion.forget(message.userID, in: transaction)

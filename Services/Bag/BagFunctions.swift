@@ -10,8 +10,8 @@ struct BagFunctions: Sendable {
     private let catalog: Catalog
     private let currency: String
 
-    /// Maximum requests to the catalog. A concurrent change of the bag may add one product during each request; more
-    /// rounds indicate a defect.
+    /// Maximum requests to the catalog. Each round can find one product that was added meanwhile. More rounds
+    /// indicate a defect.
     private static let roundsMax = 5
 
     init(host: ServiceHost, currency: String) {

@@ -10,7 +10,7 @@ let bagMigrations = [
     Migration(5, "fingerprints", fingerprints),
     Migration(6, "deletionsBegun", deletionsBegun),
     Migration(7, "expectedItems", ImportedItems.table),
-    Migration(8, "ownersOfImports") { try ImportedItems.closeAll(in: $0) },
+    Migration(8, "ownersOfImports") { try ImportedItems.addMissingACLs(in: $0) },
     Migration(9, "dimensions") { try OrderStates.addDimensions(in: $0) },
     Migration(10, "refundLines", refundLines),
     Migration(11, "discountCodes", DiscountCodes.tables),
@@ -23,12 +23,12 @@ let bagMigrations = [
     Migration(18, "parkedRefunds", ParkedRefunds.columns),
     Migration(19, "orderOrigins", OrderOrigins.table),
     Migration(20, "earlierOrders") { try OrderOrigins.noteEarlier(in: $0) },
-    Migration(21, "lateFailures", lateFailures),
+    Migration(21, "lateFailures", reversals),
     Migration(22, "runningCheckouts", runningCheckouts),
 ]
 
-/// The conditions are those of `CheckoutState.runningCondition`. The old indexes go last: from then on until the
-/// commit, PostgreSQL lets no other transaction read the table.
+/// The conditions are those of `CheckoutState.runningCondition`. The old indexes are dropped last: PostgreSQL
+/// locks the table from then until the commit.
 private let runningCheckouts = [
     "CREATE INDEX checkoutsOpenOf ON checkouts(customerId) WHERE state NOT IN ('made', 'failed')",
     "CREATE UNIQUE INDEX checkoutsOpen ON checkouts(orderId) WHERE state NOT IN ('made', 'failed')",
@@ -36,8 +36,9 @@ private let runningCheckouts = [
     "DROP INDEX checkoutsRunning",
 ]
 
-/// When a refund that failed later had been done (NULL: it did not), and the first of the refunds that a retry repeats.
-private let lateFailures = [
+/// When a reversed refund had been done (NULL: the refund was not reversed), and the first of the refunds that a retry
+/// repeats.
+private let reversals = [
     "ALTER TABLE refunds ADD COLUMN doneAt INTEGER", "ALTER TABLE refunds ADD COLUMN retryOf TEXT",
 ]
 

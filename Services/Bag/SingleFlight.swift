@@ -22,7 +22,7 @@ final class SingleFlight<Outcome: Sendable>: Sendable {
     /// Joins or starts the work of this name and waits for its end. Nil when it has not ended within `limit`; the work
     /// then continues, here or in the next process.
     func outcome(of name: String, within limit: Duration, _ work: @escaping Work) async -> Outcome? {
-        // Cancelled with the wait. Otherwise thousands of timers would sleep in a busy shop.
+        // Cancelled when the wait ends. Otherwise thousands of timers would sleep in a busy shop.
         var timer: Task<Void, Never>?
         defer { timer?.cancel() }
         return await withCheckedContinuation { waiter in

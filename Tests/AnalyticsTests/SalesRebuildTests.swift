@@ -106,7 +106,7 @@ import Testing
         #expect(try await sums().first == 2)
     }
 
-    @Test func aRefundThatFailsLaterIsTakenBack() async throws {
+    @Test func aReversedRefundIsTakenBack() async throws {
         try await add("a", refunded: 200)
         try await refund("a", -200, at: day + 5)
         let kept = "SELECT orderId, minorUnits FROM refunds ORDER BY minorUnits"
@@ -124,7 +124,7 @@ import Testing
     }
 
     /// The page has both changes, so a message that comes before or after it is known.
-    @Test(arguments: [true, false]) func aRebuildAroundALateFailureCountsItOnce(_ isTold: Bool) async throws {
+    @Test(arguments: [true, false]) func aRebuildAroundAReversalCountsItOnce(_ isTold: Bool) async throws {
         try await add("a", refunded: 200)
         func fail() async throws { try await refund("a", -200, at: readAt, status: .made) }
         if isTold { try await fail() }

@@ -59,6 +59,32 @@ import Testing
             try await bag.store.read { try $0.rows("SELECT * FROM checkoutKeys WHERE customerId = 'u1'", []) }.isEmpty)
     }
 
+    @Test func networksAndReasonsOfRefundsGo() async throws {
+        let (bag, paid) = try await BagStore.paid()
+        let master = Principal.with { $0.master = true }
+        let imported = try await bag.save(
+            .create, "Order", nil, ["orderStatus": 1, "customer": .pointer("_User", "u1")], as: master
+        ).objectId
+        try await bag.store.write { transaction in
+            for order in [paid, imported] {
+                try transaction.execute(
+                    """
+                    INSERT INTO refunds(id, orderId, checkoutId, purpose, amount, reason, restock, state, createdAt,
+                    changedAt) VALUES (?, ?, '', 'refund', 100, 'Ann moved', 0, 'done', 0, 0)
+                    """, [.text("rf_\(order)"), .text(order)])
+            }
+        }
+        try await Self.forget("u1", in: bag)
+        let (causes, reasons) = try await bag.store.read { reader in
+            (
+                try reader.rows("SELECT checkoutId FROM checkoutMailCauses").count,
+                try reader.rows("SELECT reason FROM refunds").map { try $0.text("reason") }
+            )
+        }
+        #expect(causes == 0)
+        #expect(reasons == ["", ""])
+    }
+
     @Test func refundsOfDeletedAccountsAreCompleted() async throws {
         let (bag, order) = try await BagStore.paid()
         let request = OrderLedger.StepRequest(.cancel, by: "u1", reason: "Ann moved")

@@ -31,7 +31,7 @@ import Testing
         }
         let before = try await documents()
         // A repetition changes nothing.
-        for _ in 0..<2 { try await bag.store.write { try ImportedItems.closeAll(in: $0) } }
+        for _ in 0..<2 { try await bag.store.write { try ImportedItems.addMissingACLs(in: $0) } }
         let after = try await documents()
         let customers: JSON = ["u1": ["read": true], "role:admins": ["read": true]]
         #expect(after.map { $0["ACL"] } == [customers, [:], customers, [:], kept, .privateACL("u1")])

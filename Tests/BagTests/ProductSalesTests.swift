@@ -75,6 +75,21 @@ import Testing
         #expect(inEuros == ["soap": .init(name: "The soap", pieces: 9, grossMinorUnits: 8100)])
     }
 
+    /// Sales and refunds.
+    @Test(arguments: ["USD", ""]) func anImportedCurrencyCounts(_ currency: String) async throws {
+        let bag = try await BagStore()
+        try await bag.store.write { transaction in
+            let more: JSON = ["currency": .string(currency), "refundedTotal": 100]
+            let (order, _) = try Self.order([("soap", 2, 350)], on: 1, more, in: transaction)
+            try Self.refund("r1", of: order, 100, on: 1, in: transaction)
+        }
+        let sums = try await Self.sums(bag, from: 1, to: 2)
+        #expect(
+            sums == [
+                "soap": .init(name: "The soap", pieces: 2, grossMinorUnits: 700, refundedMinorUnits: 100)
+            ])
+    }
+
     @Test func refundsCountWhereTheyWereMade() async throws {
         let bag = try await BagStore()
         let discounted: JSON = ["refundedTotal": 1600]

@@ -200,7 +200,7 @@ import Testing
                 let state = try await double.state()
                 #expect(state.back == 1600)
 
-                // The refund of the cancelled order fails later at the bank, and is made again.
+                // The bank reverses the refund of the cancelled order, which is made again.
                 let failed = try await double.failRefund("expired_or_canceled_card")
                 let event: JSON = [
                     "type": "refund.failed", "objectId": failed, "url": .string("\(suite.url)/webhooks/stripe"),

@@ -18,7 +18,7 @@ enum Fault: String, CaseIterable, Sendable {
     case webhookLate, webhookDoubled
     case mailRefused, mailReplyLost
     /// The customer's bank does not take a refund that the provider had accepted.
-    case refundFailsLater
+    case refundReversed
 }
 
 /// A bug that is planted outside of the services, to prove that the simulation finds such bugs.
@@ -70,7 +70,7 @@ final class Weather {
         // There are some hundred awaits.
         chances[.crash] = [0, 0, 1, 5][random.below(4)]
         // There are few refunds.
-        for fault in [Fault.refundRefused, .refundFailsLater] { chances[fault] = [0, 0, 200, 400][random.below(4)] }
+        for fault in [Fault.refundRefused, .refundReversed] { chances[fault] = [0, 0, 200, 400][random.below(4)] }
     }
 
     /// - Parameter isLate: the fault may also happen after the others are over.

@@ -166,13 +166,13 @@ final class SimulatedStripe: @unchecked Sendable {
                 "amount_refunded": .int(intents[place].refunded), "currency": .string(intents[place].currency),
             ])
         // An operator would have to refund a charge without an order.
-        if !operation.contains(":undo"), world?.weather.strikes(.refundFailsLater, isLate: true) == true {
-            failLater(made, place)
+        if !operation.contains(":undo"), world?.weather.strikes(.refundReversed, isLate: true) == true {
+            reverse(made, place)
         }
         return (200, made)
     }
 
-    private func failLater(_ refund: JSON, _ place: Int) {
+    private func reverse(_ refund: JSON, _ place: Int) {
         guard let world, let id = refund["id"]?.stringValue else { return }
         failing.insert(id)
         world.thread.after(milliseconds: world.latency(10...20_000)) { [self] in

@@ -63,8 +63,8 @@ package enum SalesLog {
         [0, 0, 0, OrderStatus(event: status) == .cancelled ? 1 : 0, minorUnits.signum(), minorUnits]
     }
 
-    /// Stores a cancellation or a refund without counting it. Idempotent by order, status and time. A refund that
-    /// failed later has a negative amount. Bag limits the refunds of an order; a limit here would depend on the order
+    /// Stores a cancellation or a refund without counting it. Idempotent by order, status and time. The reversal of a
+    /// refund has a negative amount. Bag limits the refunds of an order; a limit here would depend on the order
     /// in which messages arrive.
     /// - Returns: nil when it is known, or another change.
     static func insert(

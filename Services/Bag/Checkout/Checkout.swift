@@ -76,7 +76,7 @@ package struct PricedOrder: Sendable, Equatable {
         /// After the discount.
         package var paidMinorUnits: Int64 { totalMinorUnits - discountMinorUnits }
 
-        /// What was paid for pieces when `before` others are refunded already. All pieces together are exactly
+        /// The price paid for the next `pieces` after the first `before` ones. The parts of a line add up to
         /// `paidMinorUnits`.
         package func paid(for pieces: Int, after before: Int) -> Int64 {
             func first(_ count: Int) -> Int64 { paidMinorUnits * Int64(count) / Int64(max(1, quantity)) }

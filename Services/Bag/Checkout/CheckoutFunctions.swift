@@ -38,21 +38,22 @@ struct CheckoutFunctions: Sendable {
             throw ParseError(.validationError, "idempotencyKey is required.")
         }
         let givesUp = try CheckoutRequest.flag(parameters, "giveUp")
-        guard let (id, entered) = try CheckoutKeys.checkout(ofClient: key, userId, in: reader) else {
+        guard let (id, enteredFields) = try CheckoutKeys.checkout(ofClient: key, userId, in: reader) else {
             throw ParseError.objectNotFound
         }
         return {
-            let answer = try await again(id, givesUp: givesUp, began)
+            let answer = try await self.answer(ofKnown: id, givesUp: givesUp, began)
             if case .decided(.failure(let error)) = answer {
                 var details = error.details ?? [:]
-                details["order"] = entered
+                details["order"] = enteredFields
                 throw ParseError(error.code, error.message, details: details)
             }
             return try Self.reply(answer, key: key)
         }
     }
 
-    /// - Parameter key: of a client that can have the customer confirm the charge; nil for another client.
+    /// - Parameter key: the client's idempotency key, if the client can have the customer confirm the charge; otherwise
+    ///   nil.
     private static func reply(_ answer: CheckoutAnswer, key: String?) throws -> BusReply {
         switch answer {
         case .decided(let outcome): return try BusReply(FunctionReply(), documents: [try outcome.get()])
@@ -106,19 +107,19 @@ struct CheckoutFunctions: Sendable {
 
     /// Joins the checkout of this request, or starts one, and waits for its answer.
     private func answer(_ parsed: ParsedRequest, _ request: ServiceRequest) async throws -> CheckoutAnswer {
-        if let known = parsed.known { return try await again(known, parsed.began) }
+        if let known = parsed.known { return try await answer(ofKnown: known, parsed.began) }
         let id = try await start(parsed.request, of: parsed.products, by: parsed.userId, keys: parsed.keys, request)
         guard let answer = await runner.answer(of: id, within: Self.left(parsed.began)) else { throw Self.undecided }
         return answer
     }
 
-    /// The driver that this request joins may have asked payments before the customer confirmed the charge, so the
-    /// request asks once more.
+    /// The request may join a driver that asked payments before the customer confirmed the charge. So it asks a second
+    /// time.
     private static let asksMax = 2
 
     /// The answer of a checkout that an earlier request began.
-    private func again(
-        _ id: String, givesUp: Bool = false, _ began: ContinuousClock.Instant
+    private func answer(
+        ofKnown id: String, givesUp: Bool = false, _ began: ContinuousClock.Instant
     ) async throws -> CheckoutAnswer {
         var found: CheckoutAnswer?
         for _ in 0..<Self.asksMax {
@@ -135,7 +136,11 @@ struct CheckoutFunctions: Sendable {
     }
 
     private static let undecided = ParseError(
-        .timeout, "The order is being processed. Repeat the request with the same idempotencyKey to get the result.")
+        .timeout,
+        """
+        The order is being processed. Repeat the request with the same idempotencyKey to get the result. Without a \
+        key, bag shows when the payment has ended.
+        """)
 
     /// How long a payment waits until an earlier one of the bag, which awaits confirmation, has ended.
     private static let giveUpMax = Duration.seconds(15)

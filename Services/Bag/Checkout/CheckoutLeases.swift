@@ -36,7 +36,6 @@ package struct CheckoutLeases: Sendable {
             """, values(at: now) + [.text(checkoutId), .int(now.milliseconds)]) == 1
     }
 
-    /// Releases the lease.
     func release(_ checkoutId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute(
             "UPDATE checkouts SET drivenUntil = 0 WHERE id = ? AND driver = ?", [.text(checkoutId), .text(driver)])

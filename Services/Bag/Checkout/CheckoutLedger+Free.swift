@@ -18,7 +18,8 @@ extension CheckoutLedger {
                 let row = try transaction.rows("SELECT * FROM checkouts WHERE id = ?", [.text(id)]).first
             else { throw ParseError(.validationError, "This order is not being paid: there is no payment to give up.") }
             let record = try CheckoutRecord(row)
-            _ = try endWithoutOrder(record.checkout, Self.freed, undoesCharge: record.mayBeCharged, in: transaction)
+            _ = try endWithoutOrder(
+                record.checkout, Self.givenUpByShop, undoesCharge: record.mayBeCharged, in: transaction)
             let entry = AuditNote(
                 "cancelOrder", "Order", orderId, before: nil,
                 after: ["freeBag": true, "checkoutId": .string(id), "reason": .string(reason)])
@@ -31,7 +32,7 @@ extension CheckoutLedger {
         }
     }
 
-    private static let freed = ParseError(
+    private static let givenUpByShop = ParseError(
         .scriptFailed, "The shop gave up this payment. If it was charged, it is refunded.",
         details: ["type": "api_error", "code": "payment_given_up"])
 

@@ -31,8 +31,8 @@ extension CheckoutLedger {
     /// client may use the key again.
     /// - Parameters:
     ///   - keys: the idempotency keys of this request, which are stored with the checkout.
-    ///   - prices: the catalog's prices for this customer. Reservations run as Satchel itself, which sees every
-    ///     product, so only products that the customer was offered may be reserved.
+    ///   - prices: the catalog's prices for this customer. Each product needs one, because the reservation runs with
+    ///     Satchel's rights and would accept hidden products.
     ///   - share: the client budget that the transaction is charged to.
     ///   - began: called with a new checkout on the writer thread, after its commit and before the next one. Must not
     ///     block.

@@ -12,11 +12,11 @@ package protocol EventSink: Sendable {
 
 extension Outbox: EventSink {}
 
-/// The stored state of checkouts. Every method is one transaction.
+/// The stored state of checkouts. Every method is one transaction, or part of one.
 package struct CheckoutLedger: Sendable {
     let store: ClassStore
     let outbox: any EventSink
-    /// Nil in tests, whose new stores have lost no number.
+    /// Nil in tests: a new store cannot have lost numbers.
     let numbers: OrderNumberGate?
 
     let copies: OrderCopies
@@ -65,7 +65,7 @@ package struct CheckoutLedger: Sendable {
 
     static let beingPaid = ParseError(.validationError, "This order is being paid.")
 
-    /// Interrupted checkouts, without those that a process has leased.
+    /// Running checkouts that no process has leased and that no customer has to confirm.
     func unfinished() async throws -> [String] {
         let now = Timestamp.now
         // Without leases, every running checkout matches.
@@ -93,8 +93,8 @@ package struct CheckoutLedger: Sendable {
         }
     }
 
-    /// Stores that the customer has to confirm the charge, and releases the lease: until a client repeats its request
-    /// or `CheckoutRunner.pollUnconfirmedCharges` continues the checkout, no process drives it.
+    /// Stores that the customer has to confirm the charge: until a client repeats its request or
+    /// `CheckoutRunner.pollUnconfirmedCharges` continues the checkout, no process drives it.
     package func awaitConfirmation(_ checkout: Checkout) async throws {
         try await store.write(for: nil) { transaction in
             let changed = try transaction.execute(
@@ -102,7 +102,6 @@ package struct CheckoutLedger: Sendable {
                 [.int(transaction.now.milliseconds), .text(checkout.id)])
             // An operator freed the bag meanwhile.
             guard changed == 1 else { throw StepAlreadyTaken() }
-            try leases?.release(checkout.id, in: transaction)
         }
     }
 
@@ -113,7 +112,6 @@ package struct CheckoutLedger: Sendable {
         return try await store.write(for: nil) { try leases.take(id, in: $0) }
     }
 
-    /// Releases the lease, so that the next process that needs the checkout can take it.
     func releaseLease(_ id: String) async throws {
         guard let leases else { return }
         try await store.write(for: nil) { try leases.release(id, in: $0) }

@@ -64,8 +64,8 @@ struct CheckoutRecord {
 }
 
 extension CheckoutState {
-    /// Selects running checkouts, as the conditions of two indexes do. For a list of three names SQLite would fill a
-    /// temporary table in each statement that changes a checkout.
+    /// The condition of running checkouts, equal to that of two partial indexes. It excludes the two other states: for
+    /// a list of three states SQLite would fill a temporary table in each statement that changes a checkout.
     package static let runningCondition = "state NOT IN ('made', 'failed')"
 
     /// The value of the column `state`.

@@ -48,11 +48,9 @@ package struct CheckoutRequest: Sendable, Equatable {
         case ofPaymentSheet
     }
 
-    /// A bag that costs nothing needs no payment method or token.
-    ///
     /// `checkout {paymentMethodId? | tokenId?, idempotencyKey?, orderId?, addressId? | shippingAddress? |
-    /// shippingContact?, email?, note?, giftMessage?, discountCode?, amount?, allowsAction?}`. Other parameters are
-    /// refused. The older functions ignore them, as the cloud code that they replace did.
+    /// shippingContact?, email? | customerEmail?, note?, giftMessage?, discountCode?, amount? | chargeAmount?,
+    /// allowsAction?}`. A bag that costs nothing needs no payment method or token. Other parameters are refused.
     package init(checkout parameters: JSON) throws {
         try self.init(parameters, orderIsRequired: false) {
             switch (try Self.text($0, "paymentMethodId"), try Self.text($0, "tokenId")) {
@@ -76,13 +74,14 @@ package struct CheckoutRequest: Sendable, Equatable {
 
     static let needsOneSource = ParseError(.validationError, "Either paymentMethodId or tokenId is needed.")
 
-    /// `chargeCustomer {orderId, customerId, amount? | chargeAmount?, answer?}`
+    /// `chargeCustomer {orderId, customerId, answer?}`, and the parameters of `checkout` but `paymentMethodId`,
+    /// `tokenId` and `allowsAction`. Other parameters are ignored, as the cloud code that this function replaces did.
     package init(chargeCustomer parameters: JSON) throws {
         try self.init(parameters, orderIsRequired: true) { .customer(try Self.requiredText($0, "customerId")) }
         answerForm = try ChargeAnswer(parameters)
     }
 
-    /// `ChargeToken {chargeToken | tokenId, orderId, amount?, shippingContact? | shippingAddress?, email?, answer?}`
+    /// `ChargeToken {chargeToken | tokenId, orderId, answer?}`, and the same further parameters as `chargeCustomer`.
     package init(chargeToken parameters: JSON) throws {
         try self.init(parameters, orderIsRequired: true) {
             if let token = try Self.text($0, "tokenId"), $0["chargeToken"] == nil { return .token(token) }

@@ -80,8 +80,8 @@ package final class CheckoutRunner: Sendable {
         group.addTask { [self] in _ = await answer(of: id, within: Self.roundWaitMax) }
     }
 
-    /// Drives a checkout that was just stored. Called on the writer thread, before its next commit. If the same request
-    /// arrived twice, a driver of the checkout may already run; that driver keeps it.
+    /// Drives a checkout that was just stored. Called on the writer thread, before its next commit. If a driver of the
+    /// checkout already runs, because the request arrived twice, nothing is started.
     package func begin(_ checkout: Checkout) {
         flights.begin(checkout.id) { [self] in await drive(CheckoutRecord(checkout)) }
     }
@@ -102,7 +102,7 @@ package final class CheckoutRunner: Sendable {
     /// Polling interval for a checkout that another process drives.
     private static let pollInterval = Duration.milliseconds(50)
 
-    /// Nil when the service stops first; all completed steps are stored.
+    /// - Returns: nil when the service stops before the checkout ends.
     private func drive(_ id: String, givesUp: Bool = false) async -> CheckoutAnswer? {
         while !Task.isCancelled {
             let isOurs = await takeLease(id)
@@ -132,9 +132,11 @@ package final class CheckoutRunner: Sendable {
             group.cancelAll()
             return first
         }
-        if let outcome { return outcome }
-        // The task was cancelled, or another process took over the checkout.
+        if case .decided? = outcome { return outcome }
+        // The customer has to confirm the charge, the task was cancelled, or another process took over the checkout. No
+        // renewal runs any more.
         try? await ledger.releaseLease(checkout.id)
+        if let outcome { return outcome }
         return Task.isCancelled ? nil : await drive(checkout.id)
     }
 

@@ -67,8 +67,9 @@ package enum AccountDeletion {
             }
             let updated = try transaction.update("Order", id, withoutName, caller: .master)
             try OrderEntries.orderChanged(from: updated.before, to: updated.document, in: transaction)
-            // Notes may contain anything about the customer.
+            // Notes and reasons may contain anything about the customer.
             try OrderNotes.removeAll(of: id, in: transaction)
+            try RefundLedger.forgetReasons(of: id, in: transaction)
         }
         try CustomerTotals.forget(userId, in: transaction)
         try CustomerMarks.forgetAuthor(userId, in: transaction)
@@ -101,9 +102,14 @@ package enum AccountDeletion {
 
     /// A receipt contains the customer's name, and no client can request it any more.
     private static func forgetCheckouts(of userId: String, in transaction: StoreTransaction) throws {
-        _ = try transaction.execute(
-            "UPDATE refunds SET reason = '' WHERE orderId IN (SELECT orderId FROM checkouts WHERE customerId = ?)",
-            [.text(userId)])
+        let checkouts = try transaction.rows(
+            "SELECT id, orderId FROM checkouts WHERE customerId = ?", [.text(userId)])
+        for checkout in checkouts {
+            // The master key may have removed the order, or the order's customer.
+            try RefundLedger.forgetReasons(of: checkout.text("orderId"), in: transaction)
+            try transaction.execute(
+                "DELETE FROM checkoutMailCauses WHERE checkoutId = ?", [.text(checkout.text("id"))])
+        }
         _ = try transaction.execute("DELETE FROM checkoutKeys WHERE customerId = ?", [.text(userId)])
         _ = try transaction.execute(
             "UPDATE checkouts SET customerId = '', email = '', orderFields = '{}', reply = ? WHERE customerId = ?",

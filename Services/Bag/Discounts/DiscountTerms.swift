@@ -36,7 +36,7 @@ package struct DiscountTerms: Sendable, Equatable {
         self.products = products
     }
 
-    /// The discount of each line, in order. Together they are the discount.
+    /// The discount of each line; their sum is the discount.
     /// - Throws: `.validationError` (142) when the bag costs less than the minimum, or when no product that costs
     ///   something gets the discount.
     package func shares(of lines: [Line]) throws(ParseError) -> [Int64] {

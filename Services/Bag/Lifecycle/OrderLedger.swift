@@ -35,7 +35,7 @@ package struct OrderLedger: Sendable {
         package var foreign: ForeignPayment?
         /// The name of the operator who refunds or cancels; empty for the master key, nil for a customer.
         package var madeBy: String?
-        /// The first of the refunds that this one repeats, if it failed later.
+        /// The reversed refund that this one repeats; of a chain of repetitions, the first.
         var retryOf: String?
 
         /// What a repeated request with the same key must also match, beside order and amount.

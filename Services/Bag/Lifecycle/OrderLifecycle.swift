@@ -88,10 +88,10 @@ package struct OrderLifecycle: Sendable, Equatable {
 
     /// - Throws: `.validationError` (142) with the order's state, when the step is not allowed.
     package func decide(_ step: Step) throws(ParseError) -> Decision {
-        // Also while a refund of it that failed later is made again.
+        // Also while the refund of a cancelled order, which the bank had reversed, is repeated.
         if case .cancel = step, status == .cancelled { return .nothing }
         if let pendingRefund { return try decide(step, during: pendingRefund) }
-        // A refund of the order failed later, so its money is still owed.
+        // The bank reversed a refund of the cancelled order, so the shop still owes its amount.
         if case .refund(let amount) = step, status == .cancelled, left > 0 { return try decideRefund(amount) }
         guard let status, status != .open, status != .cancelled else {
             throw refusal("and cannot be \(step.participle)")

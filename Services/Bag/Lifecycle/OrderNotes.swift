@@ -104,7 +104,6 @@ package enum OrderNotes {
         return added
     }
 
-    /// Removes a note.
     /// - Parameter author: the required author; nil when the caller may remove any note.
     /// - Returns: the id of its order.
     /// - Throws: `.objectNotFound` (101) when there is no such note, `.operationForbidden` (119) when another operator

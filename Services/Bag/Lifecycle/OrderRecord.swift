@@ -1,7 +1,7 @@
 import ObjectStore
 import ParseProtocol
 
-/// A placed order with its stored payment data: everything that decides which steps it may take.
+/// An order with its stored payment data: everything that decides which steps it may take. An open order may take none.
 struct OrderRecord {
     /// The checkout that paid it.
     struct Payment {
@@ -66,7 +66,7 @@ struct OrderRecord {
                 discountMinorUnits: line["discountMinorUnits"]?.intValue ?? 0)
         }
         return PricedOrder(
-            lines: lines, currency: document["currency"]?.stringValue ?? currency.code,
+            lines: lines, currency: document.orderCurrency(currency.code),
             discountCode: document["discountCode"]?.stringValue)
     }
 

@@ -53,6 +53,6 @@ enum Privacy {
         [customerId: ["read": true], "role:admins": ["read": true]]
     }
 
-    /// The ACL of an item whose customer's account was deleted.
+    /// The ACL of orders and lines whose customer's account was deleted, and of operators' notes.
     static let adminsOnly: JSON = ["role:admins": ["read": true]]
 }

@@ -5,7 +5,7 @@ import ServiceKit
 /// The owners of imported lines. A line from hosted Parse names no customer; its order does, and it may be imported
 /// before or after the line.
 package enum ImportedItems {
-    /// Lines that an order referenced before they were imported (`ImportedItems`).
+    /// Lines that an order referenced before they were imported.
     static let table = [
         """
         CREATE TABLE expectedItems(itemId TEXT PRIMARY KEY, customerId TEXT NOT NULL) WITHOUT ROWID
@@ -54,7 +54,7 @@ package enum ImportedItems {
 
     /// Sets ACLs on addresses, orders and lines that earlier releases imported without one. Every account could read
     /// them.
-    package static func closeAll(in transaction: StoreTransaction) throws {
+    package static func addMissingACLs(in transaction: StoreTransaction) throws {
         try transaction.closeObjects("Address", owner: "owner", acl: JSON.privateACL)
         try transaction.closeObjects("Order", owner: "customer", acl: Privacy.acl)
         guard transaction.hasClass("OrderItem"), transaction.hasClass("Order") else { return }

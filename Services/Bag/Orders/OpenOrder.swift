@@ -2,8 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The order that a customer is filling: the bag, with status 0. A customer has at most one, because lookup and
-/// creation are one transaction.
+/// An order with its lines: the one that a customer is filling, which is the bag, with status 0. A customer has at most
+/// one bag, because lookup and creation are one transaction. A checkout also loads an order that is placed already.
 struct OpenOrder: Sendable {
     /// Maximum lines; equals the limit of one reservation.
     static let itemsMax = 200
@@ -149,6 +149,13 @@ struct OpenOrder: Sendable {
 extension JSON {
     /// The ids to which an order's `items` point.
     var itemIds: [String] { self["items"]?.arrayValue?.compactMap { $0.pointerTarget?.objectId } ?? [] }
+
+    /// An order's currency in lower case. An import may name none, or write one in any letter case.
+    /// - Parameter shop: the shop's currency, of an order that names none.
+    func orderCurrency(_ shop: String) -> String {
+        let code = self["currency"]?.stringValue?.lowercased() ?? ""
+        return code.isEmpty ? shop : code
+    }
 
     static func orderItems(_ ids: [String]) -> JSON { .array(ids.map { .pointer("OrderItem", $0) }) }
 }

@@ -33,7 +33,7 @@ package final class OrderNumberGate: Sendable {
             return true
         } catch {
             logger.warning(
-                "Orders wait until payments reports the highest order number.", metadata: ["error": "\(error)"])
+                "Orders wait until the highest order number is known.", metadata: ["error": "\(error)"])
             return false
         }
     }

@@ -4,8 +4,8 @@ import Synchronization
 
 /// The highest assigned order number, in a small file beside the database, so that numbers that the database lost are
 /// not assigned again. The number is written after each commit and before the customer gets the reply, so it survives a
-/// crash of the process. `fdatasync` follows within 0.1 s: after a power failure the database still has the commit,
-/// unless it is damaged as well.
+/// crash of the process. `fdatasync` follows within 0.1 s: if the power fails before it, the file may have an earlier
+/// number, but the database has the commit unless it is damaged.
 package final class OrderNumberMark: Sendable {
     private struct State {
         var highest: Int64 = 0
@@ -22,37 +22,38 @@ package final class OrderNumberMark: Sendable {
     /// Digits of each write, padded with zeros, so that it overwrites the earlier number. A line break follows.
     private static let width = 20
 
-    package struct Unwritable: Error, CustomStringConvertible {
+    package struct Unusable: Error, CustomStringConvertible {
         let path: String
         let code: Int32
         package var description: String { "\(path) cannot be used: \(String(cString: strerror(code)))" }
     }
 
     /// The number in the file; 0 when there is no file or no number in it.
-    /// - Throws: `Unwritable` when the file cannot be opened.
+    /// - Throws: `Unusable` when the file cannot be opened or read.
     package func open() throws -> Int64 {
         try state.withLock { state in
             if state.descriptor < 0 {
                 state.descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-                guard state.descriptor >= 0 else { throw Unwritable(path: path, code: errno) }
+                guard state.descriptor >= 0 else { throw Unusable(path: path, code: errno) }
             }
             var bytes = [UInt8](repeating: 0, count: Self.width + 1)
             let count = pread(state.descriptor, &bytes, bytes.count, 0)
-            let digits = bytes.prefix(max(0, count)).prefix { $0 != UInt8(ascii: "\n") }
+            guard count >= 0 else { throw Unusable(path: path, code: errno) }
+            let digits = bytes.prefix(count).prefix { $0 != UInt8(ascii: "\n") }
             state.highest = max(state.highest, Int64(String(decoding: digits, as: UTF8.self)) ?? 0)
             return state.highest
         }
     }
 
     /// Records an assigned number; a lower one changes nothing.
-    /// - Throws: `Unwritable`, for example when the disk is full. The next successful call writes a higher number.
+    /// - Throws: `Unusable`, for example when the disk is full. The next successful call writes a higher number.
     package func record(_ number: Int64) throws {
         let mustSync = try state.withLock { state in
             guard number > state.highest, state.descriptor >= 0 else { return false }
             let digits = String(number)
             let text = Array((String(repeating: "0", count: max(0, Self.width - digits.count)) + digits + "\n").utf8)
             guard pwrite(state.descriptor, text, text.count, 0) == text.count else {
-                throw Unwritable(path: path, code: errno)
+                throw Unusable(path: path, code: errno)
             }
             state.highest = number
             defer { state.isSyncing = true }

@@ -17,7 +17,7 @@ enum OrderNumbers {
     }
 
     /// Runs `save` with the next number. If an order already has that number, uses the largest existing number plus
-    /// one. A refused `save` has changed nothing: the class defines every field of a placed order.
+    /// one. If the store refuses `save`, nothing has changed: `Order` defines every field, so no field is added first.
     static func assign<Saved>(in transaction: StoreTransaction, _ save: (Int64) throws -> Saved) throws -> Saved {
         let orderNo = try next(in: transaction)
         do {

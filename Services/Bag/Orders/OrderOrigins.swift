@@ -2,15 +2,15 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The origin of each placed order that no checkout placed. Checks of the books expect neither a charge nor a mail nor
-/// a sale of it.
+/// The origin of each placed order that no checkout placed. `scripts/verify` expects no charge, mail or sale for such
+/// an order.
 package enum OrderOrigins {
     package enum Origin: String, Sendable {
         /// An import or a move created it.
         case `import`
         /// The master key placed it: a team's own code, which was paid elsewhere.
         case code
-        /// It is of a release that noted no origins.
+        /// A release that recorded no origins placed it.
         case earlier
     }
 

@@ -102,7 +102,8 @@ package struct ShippingAddress: Sendable, Equatable {
 extension String {
     private static let visible: ClosedRange<UInt8> = 0x21...0x7E
 
-    /// Removes spaces and line breaks at both ends. Most texts have none: their first and last byte show that.
+    /// Removes spaces and line breaks at both ends. If the first and last byte are visible ASCII, as in most texts,
+    /// there are none.
     fileprivate var trimmed: String {
         guard let first = utf8.first, let last = utf8.last, Self.visible.contains(first), Self.visible.contains(last)
         else { return trimmingCharacters(in: .whitespacesAndNewlines) }

@@ -19,7 +19,7 @@ package struct ForeignPayment: Sendable, Equatable {
             status != .open, OrderDimensions(order: order.document)?.payment != .refunded,
             let id = order.document["stripePaymentId"]?.stringValue, !id.isEmpty
         else { return nil }
-        // Unless a refund of it failed later, a cancelled order owes nothing.
+        // The shop owes nothing for a cancelled order, except after a reversed refund.
         if status == .cancelled {
             guard case .refund = step, lifecycle.left > 0 else { return nil }
         }
@@ -37,8 +37,8 @@ package struct ForeignPayment: Sendable, Equatable {
     ) throws -> OrderLifecycle {
         var lifecycle = order.lifecycle
         guard order.payment == nil, lifecycle.pendingRefund == nil else { return lifecycle }
-        let expected = order.document["currency"]?.stringValue ?? shopCurrency.code
-        guard currency.lowercased() == expected.lowercased() else {
+        let expected = order.document.orderCurrency(shopCurrency.code)
+        guard currency.lowercased() == expected else {
             throw ParseError(
                 .validationError,
                 "The order is in \(expected), its charge in \(currency). Refund the charge at the payment provider.")

@@ -48,9 +48,11 @@ package struct ParkedRefunds: Sendable {
         try transaction.execute("UPDATE refunds SET isParked = 0 WHERE id = ?", [.text(id)])
     }
 
-    /// Unparks the refunds that a done one replaces: parked before it began, of pieces that it names, or without lines
-    /// and of the same amount. Each refund that failed later is a debt of its own: only the oldest is replaced, and a
-    /// retry replaces none.
+    /// Unparks the refunds that a done one replaces. It replaces a refund if both hold:
+    /// - The refund was parked before the done one began.
+    /// - The done one names all of its pieces, or neither names any and the amounts are equal.
+    ///
+    /// Each reversed refund is a debt of its own: of these only the oldest is replaced, and a retry replaces none.
     static func unpark(replacedBy done: SQLRow, in transaction: StoreTransaction) throws {
         let (lines, amount, begun) = try (
             RefundLines(stored: done["lines"].textValue), done.int("amount"), done.int("createdAt")
@@ -63,7 +65,7 @@ package struct ParkedRefunds: Sendable {
         }
         var isDebtLeft = try done["retryOf"].textValue == nil
         for row in replaced {
-            if try RefundLedger.failedLater(row) || row["retryOf"].textValue != nil {
+            if try RefundLedger.wasReversed(row) || row["retryOf"].textValue != nil {
                 guard isDebtLeft else { continue }
                 isDebtLeft = false
             }
@@ -100,9 +102,9 @@ extension OrderLedger {
         }
         let refused = try Refund(row)
         let order = try OrderRecord(refused.orderId, in: transaction)
-        let (failedLater, lifecycle) = (try RefundLedger.failedLater(row), order.lifecycle)
+        let (wasReversed, lifecycle) = (try RefundLedger.wasReversed(row), order.lifecycle)
         // A cancellation, or a refund that had been done, has returned the goods to stock already.
-        let hasReturnedGoods = failedLater || lifecycle.status == .cancelled
+        let hasReturnedGoods = wasReversed || lifecycle.status == .cancelled
         let step: OrderLifecycle.Step =
             refused.purpose == .cancel && !hasReturnedGoods ? .cancel : .refund(min(refused.amount, lifecycle.left))
         guard case .refund(let amount, let status) = try lifecycle.decide(step) else {
@@ -110,7 +112,7 @@ extension OrderLedger {
         }
         let restock = try !hasReturnedGoods && row.int("restock") == 1
         var request = StepRequest(step, by: nil, reason: try row.text("reason"), restock: restock)
-        request.retryOf = try row["retryOf"].textValue ?? (failedLater ? refused.id : nil)
+        request.retryOf = try row["retryOf"].textValue ?? (wasReversed ? refused.id : nil)
         request.lines = try RefundLines(stored: row["lines"].textValue)
         if let other = try RefundLedger.refund(claiming: request.lines, of: order, in: transaction) {
             throw ParseError(

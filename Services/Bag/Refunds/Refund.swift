@@ -10,7 +10,7 @@ package struct Refund: Sendable, Equatable {
     package let purpose: RefundPurpose
     /// 1 to the remaining amount of the charge, in minor units.
     package let amount: Int64
-    /// Whether the order was cancelled before, by a refund that failed later.
+    /// Whether the order was cancelled before, by a refund that the bank reversed.
     package var isOfCancelledOrder = false
 
     package init(id: String, orderId: String, checkoutId: String, purpose: RefundPurpose, amount: Int64) {

@@ -60,6 +60,11 @@ package struct RefundLedger: Sendable {
 
     // MARK: Changes
 
+    /// Removes the reasons of an order's refunds when the customer's account is deleted.
+    static func forgetReasons(of orderId: String, in transaction: StoreTransaction) throws {
+        try transaction.execute("UPDATE refunds SET reason = '' WHERE orderId = ?", [.text(orderId)])
+    }
+
     /// - Parameter charged: the refundable total of a charge that was made outside Satchel; nil for the charge of a
     ///   checkout.
     static func insert(
@@ -133,7 +138,7 @@ package struct RefundLedger: Sendable {
             let reason = try row.text("reason")
             // The order no longer exists, so there is nothing to report.
             guard let (before, order) = try Self.writeOrder(refund, reason: reason, in: transaction) else { return }
-            // Until then a refused refund may still be owed to the customer.
+            // While something is left to refund, a refused refund may still be owed to the customer.
             if order.lifecycle.left == 0 {
                 try transaction.execute(
                     "UPDATE refunds SET isParked = 0 WHERE orderId = ? AND isParked = 1", [.text(refund.orderId)])
@@ -165,16 +170,16 @@ package struct RefundLedger: Sendable {
         }
     }
 
-    /// Whether a refund that failed had been done before.
-    static func failedLater(_ row: SQLRow) throws -> Bool {
+    /// Whether the refund had succeeded before it failed: the customer's bank reversed it.
+    static func wasReversed(_ row: SQLRow) throws -> Bool {
         try row.text("state") == "failed" && row["providerId"].textValue != nil
     }
 
-    /// A refund that was done failed later at the customer's bank: the shop has its money again and owes it to the
-    /// customer, and the refund is parked. Goods that it returned to stock stay there, and an order that it cancelled
-    /// stays cancelled. No entry of the audit log, which has the changes by operators; the refund keeps the problem.
+    /// The customer's bank reversed a refund that was done: the shop has its money again and owes it to the customer,
+    /// and the refund is parked. Goods that it returned to stock stay there, and an order that it cancelled stays
+    /// cancelled. The audit log, which has operators' changes only, gets no entry; the refund keeps the problem.
     /// - Throws: `.serviceUnavailable` (2) while the refund is pending: its result would replace this one.
-    package func failLater(_ id: String, _ problem: String, in transaction: StoreTransaction) throws {
+    package func reverse(_ id: String, _ problem: String, in transaction: StoreTransaction) throws {
         guard let row = try transaction.rows("SELECT * FROM refunds WHERE id = ?", [.text(id)]).first else { return }
         switch try row.text("state") {
         case "done": break
@@ -182,7 +187,7 @@ package struct RefundLedger: Sendable {
         default: return
         }
         let refund = try Refund(row)
-        // Analytics tells the failures of an order apart by their times.
+        // Analytics tells the reversals of an order apart by their times.
         let latest = try transaction.rows(
             "SELECT max(changedAt) AS latest FROM refunds WHERE orderId = ? AND doneAt IS NOT NULL",
             [.text(refund.orderId)]
@@ -213,7 +218,7 @@ package struct RefundLedger: Sendable {
             key: "order:\(order.objectId):\(id):failed:analytics", in: transaction)
     }
 
-    /// Writes the order's state without a refund that failed later; nil when the order no longer exists.
+    /// Writes the order's state without a reversed refund; nil when the order no longer exists.
     private static func takeBack(
         _ refund: Refund, in transaction: StoreTransaction
     ) throws -> (before: JSON, after: OrderRecord)? {

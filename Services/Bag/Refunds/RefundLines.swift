@@ -79,10 +79,10 @@ package struct RefundLines: Sendable, Equatable {
 }
 
 extension RefundLedger {
-    /// Whether a refund that failed later has returned goods to stock.
-    static func isInStock(_ row: SQLRow) throws -> Bool { try failedLater(row) && row.int("restock") == 1 }
+    /// Whether a reversed refund has returned goods to stock.
+    static func isInStock(_ row: SQLRow) throws -> Bool { try wasReversed(row) && row.int("restock") == 1 }
 
-    /// - Throws: `.validationError` (142) when refunds, one of which failed later, returned all goods to stock.
+    /// - Throws: `.validationError` (142) when refunds, one of which the bank reversed, returned all goods to stock.
     static func requireGoods(of order: OrderRecord, in store: ObjectReader) throws {
         guard let payment = order.payment, try rows(of: order.objectId, in: store).contains(where: isInStock),
             try ClaimedPieces(of: order.objectId, in: store).areAll(of: payment.priced)
@@ -91,7 +91,8 @@ extension RefundLedger {
             .validationError, "The goods of this order were returned to stock with a refund. Cancel the order.")
     }
 
-    /// The newest refund that claims pieces of a line of which too few are left; nil when enough are left.
+    /// The newest refund that names pieces of a line of which `lines` needs more than are left; nil when enough are
+    /// left.
     static func refund(claiming lines: RefundLines, of order: OrderRecord, in store: ObjectReader) throws -> String? {
         let claimed = try ClaimedPieces(of: order.objectId, in: store).claimed
         let missing = (order.payment?.priced.lines ?? []).filter {
@@ -104,8 +105,8 @@ extension RefundLedger {
         }?.text("id")
     }
 
-    /// - Throws: `.validationError` (142) when pieces that a refund will return to stock were returned already, with a
-    ///   refund that failed later.
+    /// - Throws: `.validationError` (142) when a reversed refund has already returned pieces to stock that another
+    ///   refund will return.
     static func requireOutOfStock(_ lines: RefundLines, of order: OrderRecord, in store: ObjectReader) throws {
         let pieces = try ClaimedPieces(of: order.objectId, in: store)
         for line in order.payment?.priced.lines ?? [] {
@@ -114,15 +115,15 @@ extension RefundLedger {
             throw ParseError(
                 .validationError,
                 """
-                \(known) of these pieces of \(line.name) are in stock already, returned with a refund that failed \
-                later. Refund them without restock.
+                \(known) of these pieces of \(line.name) are in stock already: an earlier refund, which the bank \
+                reversed, returned them. Refund them without restock.
                 """)
         }
     }
 }
 
-/// The pieces that the pending and done refunds of an order claim. What a refund that failed later returned to stock
-/// stays there, and the next refund is presumed to be for these pieces.
+/// The pieces that the pending and done refunds of an order claim. Goods that a reversed refund returned stay in stock,
+/// and the next refund is assumed to be for them.
 struct ClaimedPieces {
     /// Pieces that these refunds name, by line.
     private(set) var claimed: [String: Int] = [:]
@@ -144,7 +145,7 @@ struct ClaimedPieces {
     init(of orderId: String, except id: String? = nil, in store: ObjectReader) throws {
         for row in try RefundLedger.rows(of: orderId, in: store) {
             let hasFailed = try row.text("state") == "failed"
-            guard try !hasFailed || RefundLedger.failedLater(row), try row.text("id") != id else { continue }
+            guard try !hasFailed || RefundLedger.wasReversed(row), try row.text("id") != id else { continue }
             let lines = try RefundLines(stored: row["lines"].textValue)
             if !hasFailed { claimed.merge(lines.pieces, uniquingKeysWith: +) }
             guard try row.int("restock") == 1 else { continue }

@@ -89,8 +89,8 @@ package struct ProductSalesReading: Sendable {
 
     // MARK: Orders
 
-    /// The orders placed from `from` to before `to`. A refund that no desk recorded, as in an imported order, counts in
-    /// the period of its order.
+    /// The orders placed from `from` to before `to`. A refunded amount without a row in `refunds`, as in imported
+    /// orders, counts in the order's period.
     package func orders(from: Timestamp, to: Timestamp, in store: ObjectReader) throws -> ProductSales {
         // `$ne` instead of `= 1`, so that SQLite uses the index on `orderDate` and not the one on `orderStatus`.
         let placed: JSON = [
@@ -119,7 +119,7 @@ package struct ProductSalesReading: Sendable {
         }
     }
 
-    private func isCounted(_ order: JSON) -> Bool { (order["currency"]?.stringValue ?? shopCurrency) == currency }
+    private func isCounted(_ order: JSON) -> Bool { order.orderCurrency(shopCurrency) == currency }
 
     private func addUnrecorded(
         _ order: JSON, _ lines: [PricedOrder.Line], to sales: inout ProductSales, in store: ObjectReader

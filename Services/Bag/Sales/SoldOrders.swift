@@ -2,8 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The sales and refunds of orders that checkouts placed, as analytics should have them: one page at a time, for
-/// `scripts/verify --rebuild sales`. Times equal those of the first messages about them.
+/// The sales and refunds of orders that checkouts placed, one page at a time, for `scripts/verify --rebuild sales`.
+/// They have the times of the messages that analytics first got about them.
 package enum SoldOrders {
     private static let pageOrders = 100
 
@@ -50,14 +50,15 @@ package enum SoldOrders {
         var isCancelledByRefund = false
         for row in try RefundLedger.rows(of: orderId, in: reader) {
             let (isDone, changedAt) = try (row.text("state") == "done", row.int("changedAt"))
-            // A refund that failed later has both times.
+            // A reversed refund has both times.
             guard let doneAt = try isDone ? changedAt : row["doneAt"].intValue else { continue }
             let refund = try Refund(row)
             if refund.purpose == .cancel { isCancelledByRefund = true }
             changes.append(change(refund.purpose.status, refund.amount, at: doneAt))
             if !isDone { changes.append(change(.made, -refund.amount, at: changedAt)) }
         }
-        // A step without a refund has its time in the order only. A refunded order may be cancelled later.
+        // Only the order has the time of a cancellation without a refund, which earlier refunds may precede, and of a
+        // refund that it records without a row in `refunds`.
         if let order, let status = OrderStatus(order: order), status.isGivenUp,
             status == .cancelled ? !isCancelledByRefund : order["refundState"]?.isNull ?? true,
             let iso = (order["cancelledAt"] ?? order["refundedAt"])?["iso"]?.stringValue,

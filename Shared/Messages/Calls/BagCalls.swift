@@ -13,7 +13,7 @@ public enum BagCalls {
     /// Name, e-mail address or phone number of an account changed. Sender: users' outbox.
     public static let userChanged = Call<UserChanged, Accepted>("bag.userChanged.v1")
 
-    /// A refund that had succeeded failed later at the customer's bank. Sender: payments' outbox.
+    /// The customer's bank reversed a refund that had succeeded. Sender: payments' outbox.
     public static let refundFailed = Call<RefundFailed, Accepted>("bag.refundFailed.v1")
 
     static let all: [any DeclaredCall] = [merge, beginDeletion, productDeleted, userChanged, refundFailed]

@@ -146,9 +146,9 @@ public nonisolated struct RefundReply: Sendable {
   public init() {}
 }
 
-/// Kind `bag.refundFailed.v1`: a refund that had succeeded failed later at the customer's bank, and the provider took the
-/// money back. Sender: payments' outbox. Reply: Accepted, also for a refund that bag does not know. Fails with 2 while the
-/// refund is pending in bag.
+/// Kind `bag.refundFailed.v1`: the customer's bank reversed a refund that had succeeded; the shop has its money again.
+/// Sender: payments' outbox. Reply: Accepted, also for a refund that bag does not know. Fails with 2 while the refund is
+/// pending in bag.
 public nonisolated struct RefundFailed: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for

@@ -87,8 +87,27 @@ import Testing
         func tryRelease(_ checkout: Checkout) async { await catalog.tryRelease(checkout) }
     }
 
-    private static func runner(_ bag: BagStore, _ bank: Bank) -> CheckoutRunner {
-        CheckoutRunner(ledger: bag.ledger, steps: bank, logger: Logger(label: "test"))
+    private static func runner(
+        _ bag: BagStore, _ bank: Bank, leases: CheckoutLeases? = nil
+    ) -> CheckoutRunner {
+        let ledger = CheckoutLedger(store: bag.store, outbox: bag.events, leases: leases)
+        return CheckoutRunner(ledger: ledger, steps: bank, logger: Logger(label: "test"))
+    }
+
+    /// A renewal may run after the checkout was stored as awaiting confirmation. Each round has a chance of this.
+    @Test func aCheckoutThatAwaitsConfirmationHasNoDriver() async throws {
+        let bag = try await BagStore()
+        _ = try await bag.bag(of: "u1")
+        let id = try await bag.start(by: "u1")
+        let runner = Self.runner(bag, Bank(), leases: CheckoutLeases(length: .milliseconds(1)))
+        for _ in 1...30 {
+            guard case .needsConfirmation? = await runner.answer(of: id, within: .seconds(20)) else {
+                Issue.record("The customer has to confirm the charge.")
+                return
+            }
+            let rows = try await bag.store.read { try $0.rows("SELECT drivenUntil FROM checkouts") }
+            #expect(try rows.map { try $0.int("drivenUntil") } == [0])
+        }
     }
 
     @Test func theOrderIsMadeWhenTheCustomerHasConfirmed() async throws {

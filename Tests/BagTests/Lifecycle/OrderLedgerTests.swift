@@ -42,6 +42,21 @@ import Testing
         #expect(changed.refundedMinorUnits == 0)
     }
 
+    /// Analytics adds up amounts by this code.
+    @Test(arguments: [("EUR", "eur"), ("", "usd")]) func anImportedOrdersCurrencyIsTold(
+        _ written: String, _ told: String
+    ) async throws {
+        let bag = try await BagStore()
+        let order = try await bag.store.write { transaction in
+            try transaction.create(
+                "Order", ["orderStatus": 1, "currency": .string(written)], caller: .master
+            ).objectId
+        }
+        _ = try await bag.perform(.ship(Shipment()), order)
+        let changes = try bag.events.all(NotificationCalls(to: "analytics").orderChanged)
+        #expect(changes.map(\.currency) == [told])
+    }
+
     @Test func aDeliveredOrderIsTold() async throws {
         let (bag, order) = try await BagStore.paid()
         #expect(await parseCode { _ = try await bag.perform(.deliver, order) } == 142)

@@ -29,7 +29,7 @@ import Testing
         (order(.shipped), [.nothing, .change(.delivered), nil, .refund(1900, then: .refunded)]),
         (order(.delivered), [nil, .nothing, nil, .refund(1900, then: .refunded)]),
         (order(.cancelled, refundedAmount: 1900), [nil, nil, .nothing, nil]),
-        // A refund of it failed later.
+        // The bank reversed a refund of it.
         (order(.cancelled, refundedAmount: 500), [nil, nil, .nothing, .refund(1400, then: .refunded)]),
         (order(.refunded, refundedAmount: 1900), [nil, nil, .change(.cancelled), .nothing]),
         (order(.refunded, refundedAmount: 1900, goods: .shipped), [.nothing, .change(.delivered), nil, .nothing]),

@@ -127,7 +127,6 @@ package enum CustomerMarks {
         }
     }
 
-    /// Removes a note.
     /// - Parameter author: the required author; nil when the caller may remove any note.
     /// - Returns: the id of its customer.
     /// - Throws: `.objectNotFound` (101) when there is no such note, `.operationForbidden` (119) when another operator

@@ -22,13 +22,12 @@ struct OrderShare: Equatable {
         let isCancelled = OrderStatus(order: order) == .cancelled
         let (left, isOverflow) = (order["total"]?.intValue ?? 0)
             .subtractingReportingOverflow(order["refundedTotal"]?.intValue ?? 0)
-        let currency = order["currency"]?.stringValue?.lowercased() ?? ""
         let date = order["orderDate"]?["iso"] ?? order["createdAt"]
         self.orderId = orderId
         customerId = customer.objectId
         orders = isCancelled ? 0 : 1
         minorUnits = isCancelled || isOverflow ? 0 : max(0, left)
-        self.currency = currency.isEmpty ? shopCurrency : currency
+        currency = order.orderCurrency(shopCurrency)
         placedAt = max(1, date?.stringValue.flatMap(Timestamp.init(iso:))?.milliseconds ?? 1)
         profile = CustomerProfile(order: order)
     }

@@ -21,11 +21,11 @@ export function refundedPieces(refunds) {
   return pieces;
 }
 
-/** The pieces that are not in the parcel: refunded ones, and those in stock of a refund that failed later. */
+/** The pieces that are not in the parcel: refunded ones, and those in stock of a refund that the bank reversed. */
 function gonePieces(refunds) {
   const gone = refundedPieces(refunds);
   const inStock = refunds.filter((refund) => refund.inStock || (refund.restock && refund.state !== 'failed'));
-  // The refund after one that failed later is for the same pieces.
+  // The refund after a reversed one is for the same pieces.
   for (const [item, pieces] of refundedPieces(inStock.map((refund) => ({ ...refund, state: 'done' }))))
     gone.set(item, Math.max(pieces, gone.get(item) ?? 0));
   return { gone, hasAll: refunds.some(({ inStock, lines }) => inStock && !lines.length) };

@@ -5,8 +5,8 @@ import ServiceKit
 import ServiceSupport
 import Testing
 
-/// A refund that was done fails later at the customer's bank.
-@Suite struct LateRefundTests {
+/// The customer's bank reverses a refund that was done.
+@Suite struct ReversedRefundTests {
     /// A bag with a paid order of 7.00 and a refund that was done.
     private static func refunded(
         _ step: OrderLifecycle.Step
@@ -17,9 +17,9 @@ import Testing
         return (bag, ParkedRefunds(orders: bag.orders) { _ in }.kind, order, id)
     }
 
-    private static func fail(_ id: String, _ bag: BagStore) async throws {
+    private static func reverse(_ id: String, _ bag: BagStore) async throws {
         let refunds = bag.refunds
-        try await bag.store.write { try refunds.failLater(id, "The card has expired.", in: $0) }
+        try await bag.store.write { try refunds.reverse(id, "The card has expired.", in: $0) }
     }
 
     /// Has the parked refund made again, successfully.
@@ -55,7 +55,7 @@ import Testing
 
     @Test func theOrderCountsAsPaidAndTheRefundIsParked() async throws {
         let (bag, kind, order, id) = try await Self.refunded(.refund(200))
-        for _ in 0..<2 { try await Self.fail(id, bag) }
+        for _ in 0..<2 { try await Self.reverse(id, bag) }
         let document = try #require(await bag.document("Order", order))
         #expect(document["paymentStatus"] == "paid")
         #expect(document["refundState"] == "failed")
@@ -75,7 +75,7 @@ import Testing
 
     @Test func aCancelledOrderStaysCancelledAndIsRefundedAgain() async throws {
         let (bag, kind, order, id) = try await Self.refunded(.cancel)
-        try await Self.fail(id, bag)
+        try await Self.reverse(id, bag)
         let document = try #require(await bag.document("Order", order))
         #expect(document["orderState"] == "cancelled")
         #expect(document["paymentStatus"] == "paid")
@@ -96,7 +96,7 @@ import Testing
         let second = try await bag.begin(.refund(500), order)
         #expect(await bag.runner(RefundPayments()).outcome(of: second, within: .seconds(20)) == .done)
         #expect(try await bag.document("Order", order)?["orderState"] == "refunded")
-        try await Self.fail(second, bag)
+        try await Self.reverse(second, bag)
         let document = try #require(await bag.document("Order", order))
         #expect(document["orderState"] == "made")
         #expect(document["paymentStatus"] == "partiallyRefunded")
@@ -107,7 +107,7 @@ import Testing
     /// The retry of a cancellation is another refund, whose refusal must not be the end.
     @Test func aRetryThatIsRefusedCanBeMadeAgain() async throws {
         let (bag, kind, order, id) = try await Self.refunded(.cancel)
-        try await Self.fail(id, bag)
+        try await Self.reverse(id, bag)
         let refusing = RefundPayments(refusal: ParseError(.scriptFailed, "The charge is disputed."))
         var parked = id
         for _ in 0..<2 {
@@ -131,7 +131,7 @@ import Testing
 
     @Test func aCancelledOrderIsRefundedAfterADrop() async throws {
         let (bag, kind, order, id) = try await Self.refunded(.cancel)
-        try await Self.fail(id, bag)
+        try await Self.reverse(id, bag)
         #expect(try await bag.store.write { try kind.drop(id, $0) } != nil)
         #expect(await parseCode { _ = try await bag.begin(.refund(nil), order, restock: true) } == 142)
         let next = try await bag.begin(.refund(nil), order)
@@ -143,7 +143,7 @@ import Testing
     /// The rest of the money is owed.
     @Test func aRetryIsLimitedToWhatIsLeft() async throws {
         let (bag, kind, order, id) = try await Self.refunded(.refund(nil))
-        try await Self.fail(id, bag)
+        try await Self.reverse(id, bag)
         let small = try await bag.begin(.refund(300), order)
         #expect(await bag.runner(RefundPayments()).outcome(of: small, within: .seconds(20)) == .done)
         try await Self.retry(id, kind, bag)
@@ -152,7 +152,7 @@ import Testing
 
     @Test func goodsThatAreInStockAreNotShipped() async throws {
         let (bag, kind, order, id) = try await Self.refunded(.refund(200))
-        try await Self.fail(id, bag)
+        try await Self.reverse(id, bag)
         let listed = try await bag.refunds.list(order, for: nil).arrayValue
         #expect(listed?.first?["inStock"] == true)
         #expect(await parseCode { _ = try await bag.perform(.ship(Shipment()), order) } == 142)
@@ -167,13 +167,13 @@ import Testing
         let item = try #require(try await bag.document("Order", order)?["items"]?.arrayValue?.first)
         let id = try await bag.begin([item["objectId"]?.stringValue ?? "": 1], order, restock: true)
         #expect(await bag.runner(RefundPayments()).outcome(of: id, within: .seconds(20)) == .done)
-        try await Self.fail(id, bag)
+        try await Self.reverse(id, bag)
         try await Self.retry(id, ParkedRefunds(orders: bag.orders) { _ in }.kind, bag)
         _ = try await bag.perform(.ship(Shipment()), order)
         #expect(try await bag.document("Order", order)?["orderState"] == "shipped")
     }
 
-    /// The operator drops the refund that failed later, and refunds the same pieces by hand.
+    /// The operator drops the reversed refund, and refunds the same pieces by hand.
     @Test func piecesThatAreRefundedAgainByHandCountOnce() async throws {
         let bag = try await BagStore()
         let (order, item) = try await bag.bag(of: "u1", quantity: 3)
@@ -184,7 +184,7 @@ import Testing
             return id
         }
         let first = try await refund(2, restock: true)
-        try await Self.fail(first, bag)
+        try await Self.reverse(first, bag)
         let kind = ParkedRefunds(orders: bag.orders) { _ in }.kind
         #expect(try await bag.store.write { try kind.drop(first, $0) } != nil)
         for pieces in 1...3 {
@@ -209,7 +209,7 @@ import Testing
             ids.append(try await bag.begin(.refund(100), order))
             #expect(await bag.runner(RefundPayments()).outcome(of: ids.last ?? "", within: .seconds(20)) == .done)
         }
-        for id in ids { try await Self.fail(id, bag) }
+        for id in ids { try await Self.reverse(id, bag) }
         let byHand = try await bag.begin(.refund(100), order)
         #expect(await bag.runner(RefundPayments()).outcome(of: byHand, within: .seconds(20)) == .done)
         let left = try await bag.store.read { try kind.list(10, $0) }.map(\.id)
@@ -220,19 +220,19 @@ import Testing
         #expect(last == left.filter { $0 != retried })
     }
 
-    @Test func aRefundThatBeganBeforeTheFailureReplacesNothing() async throws {
+    @Test func aRefundThatBeganBeforeTheReversalReplacesNothing() async throws {
         let (bag, kind, order, id) = try await Self.refunded(.refund(200))
         let second = try await bag.begin(.refund(200), order)
         _ = try await bag.store.write {
             try $0.execute("UPDATE refunds SET createdAt = createdAt - 1000 WHERE id = ?", [.text(second)])
         }
-        try await Self.fail(id, bag)
+        try await Self.reverse(id, bag)
         #expect(await bag.runner(RefundPayments()).outcome(of: second, within: .seconds(20)) == .done)
         let parked = try await bag.store.read { try kind.list(10, $0) }.map(\.id)
         #expect(parked == [id])
     }
 
-    /// The operator refunded the charge of an imported order at the provider, after a refund of it had failed later.
+    /// The operator refunded the charge of an imported order at the provider, after a refund of it was reversed.
     @Test func anImportedOrderThatIsMarkedAsRefundedIsNotRefunded() async throws {
         let bag = try await BagStore()
         let order = try await bag.store.write { transaction in
@@ -253,18 +253,18 @@ import Testing
     }
 
     /// Both are in one transaction, so in the same millisecond.
-    @Test func twoFailuresCountTwiceAndLeaveTheSumOfTheOthers() async throws {
+    @Test func twoReversalsCountTwiceAndLeaveTheSumOfTheOthers() async throws {
         let (bag, _, order, first) = try await Self.refunded(.refund(200))
         var ids = [first]
         for _ in 0..<2 {
             ids.append(try await bag.begin(.refund(100), order))
             #expect(await bag.runner(RefundPayments()).outcome(of: ids.last ?? "", within: .seconds(20)) == .done)
         }
-        let (refunds, failing) = (bag.refunds, ids.suffix(2))
+        let (refunds, reversed) = (bag.refunds, ids.suffix(2))
         try await bag.store.write { transaction in
             // An operator corrected it wrongly.
             _ = try transaction.update("Order", order, ["refundedTotal": 100], caller: .master)
-            for id in failing { try refunds.failLater(id, "The card has expired.", in: transaction) }
+            for id in reversed { try refunds.reverse(id, "The card has expired.", in: transaction) }
         }
         let times = try bag.events.all(NotificationCalls(to: "analytics").orderChanged).suffix(2).map(\.changedAt)
         #expect(Set(times).count == 2)
@@ -281,7 +281,7 @@ import Testing
     @Test func aPendingOneIsDecidedFirst() async throws {
         let (bag, order) = try await BagStore.paid()
         let id = try await bag.begin(.refund(200), order)
-        #expect(await parseCode { try await Self.fail(id, bag) } == 2)
-        try await Self.fail("rf_unknown", bag)
+        #expect(await parseCode { try await Self.reverse(id, bag) } == 2)
+        try await Self.reverse("rf_unknown", bag)
     }
 }
