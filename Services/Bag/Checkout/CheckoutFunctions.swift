@@ -139,7 +139,7 @@ struct CheckoutFunctions: Sendable {
         .timeout,
         """
         The order is being processed. Repeat the request with the same idempotencyKey to get the result. Without a \
-        key, bag shows when the payment has ended.
+        key: the bag is empty once the order is placed.
         """)
 
     /// How long a payment waits until an earlier one of the bag, which awaits confirmation, has ended.

@@ -82,6 +82,9 @@ final class HTTPFront: Sendable {
         do {
             return try await readBodyAndDrive(request, &exchange)
         } catch {
+            // The client's time; only a body throws.
+            exchange.bodyTime = ContinuousClock.now - exchange.start
+            exchange.machine.request.call.times?.bodyEnded()
             guard let answer = refusal(of: error) else { throw error }
             let request = exchange.machine.request
             guard let shop = router.controllers.storefront, StorefrontController.isMeant(by: request) else {

@@ -27,12 +27,15 @@ public enum StorageTrouble: String, Sendable {
         "53000": .outOfResources, "53200": .outOfResources, "53400": .outOfResources,
     ]
 
-    /// The trouble of a failed connection. libpq gives no code for it, only texts: its own for a server that is
-    /// read-only, the server's for 53300. A server with another `lc_messages` than English counts as unreachable.
+    /// The trouble of a failed connection. libpq gives no code for it, only a text for each server: its own for one that
+    /// is read-only, the server's for 53300. A server with another `lc_messages` than English counts as unreachable. If
+    /// one of several servers does not answer, that is the trouble: the others are its standbys.
     private static func ofFailedConnection(_ text: String) -> StorageTrouble {
         let full = ["too many clients", "too many connections", "connection slots are reserved"]
         if full.contains(where: { text.contains($0) }) { return .noConnection }
-        return text.contains("session is read-only") ? .readOnlyServer : .unreachable
+        let failures = text.components(separatedBy: " failed: ").dropFirst()
+        return failures.allSatisfy { $0.hasPrefix("session is read-only") } && !failures.isEmpty
+            ? .readOnlyServer : .unreachable
     }
 
     /// The result codes are SQLite's, with any extended code (https://www.sqlite.org/rescode.html).

@@ -205,7 +205,9 @@ final class WriterThread: @unchecked Sendable {
         guard lastFailure != "\(error)" else { return }
         let isOfFile = (error as? StoreError)?.sqlState.isEmpty ?? false
         guard !isOfFile || health.note(error) == nil else { return }
-        logger.error("store.writer.failed", metadata: ["store.error": "\(error)"])
+        var metadata: Logger.Metadata = ["store.error": "\(error)"]
+        metadata["store.remedy"] = StorageTrouble(error).map { "\($0.remedy(for: settings.path))" }
+        logger.error("store.writer.failed", metadata: metadata)
     }
 
     private func noteSuccess() {

@@ -133,8 +133,11 @@ public final class StoreReader: ObjectReader {
         } catch let error as StoreError where error.isOvertaken {
             throw ParseError(.serviceUnavailable, "Other requests keep changing the same data. Try again.")
         } catch  where [.unreachable, .noConnection, .readOnlyServer].contains(StorageTrouble(error)) {
-            let trouble = StorageTrouble(error) ?? .unreachable
-            throw ParseError(.serviceUnavailable, "\(trouble.rawValue) Try again.")
+            // A server that accepts only reads is none of the service's.
+            let isFull = StorageTrouble(error) == .noConnection
+            throw ParseError(
+                .serviceUnavailable,
+                "\((isFull ? StorageTrouble.noConnection : .unreachable).rawValue) Try again.")
         } catch  where [.damaged, .index].contains(StorageTrouble(error)) {
             health?.note(error)
             throw error

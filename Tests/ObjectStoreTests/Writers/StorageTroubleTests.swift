@@ -27,6 +27,14 @@ import Testing
         #expect(StorageTrouble(StoreError(sqlState: "08001", message: message)) == trouble)
     }
 
+    @Test func aStandbyWhosePrimaryIsGoneIsNoReadOnlyServer() {
+        let message = """
+            connection to server at "db1" (10.0.0.1), port 5432 failed: Connection refused
+            connection to server at "db2" (10.0.0.2), port 5432 failed: session is read-only
+            """
+        #expect(StorageTrouble(StoreError(sqlState: "08001", message: message)) == .unreachable)
+    }
+
     @Test func fullConnectionsAndAReadOnlyServerHaveTheirOwnRemedies() {
         #expect(StorageTrouble.noConnection.remedy(for: "shop").contains("max_connections"))
         #expect(StorageTrouble.readOnlyServer.remedy(for: "shop").contains("default_transaction_read_only"))
