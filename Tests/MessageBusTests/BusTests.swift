@@ -438,7 +438,7 @@ import Testing
     /// Starts a broker on a port that no other process has.
     private func startOnTCP() async throws -> (BusConfiguration, Broker) {
         while true {
-            let port = UInt16.random(in: 20_000..<30_000)
+            let port = UInt16.random(in: 10_000..<20_000)
             let configuration = try BusConfiguration(endpoint: "tcp://127.0.0.1:\(port)", keys: .make())
             let broker = try Broker(configuration: configuration, logger: logger)
             do {

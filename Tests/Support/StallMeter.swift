@@ -20,7 +20,7 @@ package struct StallMeter: Sendable {
     }
 
     private func stalled(at now: ContinuousClock.Instant) -> Duration {
-        Sleeper.shared.stalled(at: now) - stalledBefore
+        min(now - start, Sleeper.shared.stalled(at: now) - stalledBefore)
     }
 }
 
