@@ -19,17 +19,17 @@ public enum StorageTrouble: String, Sendable {
     case outOfResources = "The database is at a limit of its memory, files or settings."
     case stuck = "Writes wait for the database: for its disk, for a standby or for another program's lock."
 
-    /// PostgreSQL's codes for failures of the server's disk, the ends of connections, and limits of the server. Codes of
-    /// connection failures begin with 08.
+    /// PostgreSQL's codes for failures of the server's disk, the ends of connections, and limits of the server. Codes
+    /// of connection failures begin with 08.
     private static let states: [String: StorageTrouble] = [
         "53100": .full, "58030": .failing, "57P01": .unreachable, "57P02": .unreachable, "57P03": .unreachable,
         "57P04": .unreachable, "57P05": .unreachable, "53300": .noConnection, "25006": .readOnlyServer,
         "53000": .outOfResources, "53200": .outOfResources, "53400": .outOfResources,
     ]
 
-    /// The trouble of a failed connection. libpq gives no code for it, only a text for each server: its own for one that
-    /// is read-only, the server's for 53300. A server with another `lc_messages` than English counts as unreachable. If
-    /// one of several servers does not answer, that is the trouble: the others are its standbys.
+    /// The trouble of a failed connection. libpq gives no code for it, only a text for each server: its own for one
+    /// that is read-only, the server's for 53300. A server with another `lc_messages` than English counts as
+    /// unreachable. If one of several servers does not answer, that is the trouble: the others are its standbys.
     private static func ofFailedConnection(_ text: String) -> StorageTrouble {
         let full = ["too many clients", "too many connections", "connection slots are reserved"]
         if full.contains(where: { text.contains($0) }) { return .noConnection }
