@@ -248,4 +248,11 @@ import Testing
         #expect(try await charges.charge(request("op")) == made)
         #expect(try await charges.charge(request("open")).chargeID.hasPrefix("ch_"))
     }
+
+    @Test func aChargeThatArrivesAfterTheDeletionHasNoUser() async throws {
+        try await sandbox.store.write { try AccountDeletion.forget("alice", in: $0) }
+        let made = try await charges.charge(request("op"))
+        #expect(try await charges.charge(request("op")) == made)
+        #expect(try await sandbox.count("SELECT count(*) FROM charges WHERE userId = ''") == 1)
+    }
 }
