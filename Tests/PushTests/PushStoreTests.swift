@@ -305,4 +305,18 @@ import Testing
         }
         #expect(owned == [.pointer("_User", "ben1234567"), .pointer("_User", "ben1234567")])
     }
+
+    @Test func newsAfterTheDeletionOfAnAccountDoesNotNameIt() async throws {
+        let fixture = try await Fixture()
+        try await fixture.install(1, ["user": .pointer("_User", "ada1234567")])
+        try await fixture.store.write { transaction in
+            try Notifications.forget("ada1234567", in: transaction)
+            try Notifications.add(
+                OrderMade.with {
+                    $0.orderID = "o1"
+                    $0.userID = "ada1234567"
+                }, in: transaction)
+        }
+        #expect(try await fixture.count("SELECT count(*) FROM notifications WHERE userId = ''") == 1)
+    }
 }
