@@ -96,6 +96,9 @@ import Testing
         #expect(!session.isCrashed)
         #expect(session.release.isEmpty)
         #expect(session.device == nil)
+        // PostgreSQL cannot store this version.
+        let odd: JSON = ["sid": "a", "started": "2030-01-01T00:00:00Z", "attrs": ["release": "1\0"]]
+        #expect(AppSession(odd, projectId: 1, now: now)?.release == "")
     }
 
     // MARK: - Reports

@@ -77,4 +77,11 @@ import Testing
                 "SELECT count(*) FROM issues WHERE title = '[Filtered]: again' AND culprit = '[Filtered]'") == 1)
         #expect(try await sandbox.count("SELECT count(*) FROM crashEvents WHERE type = '[Filtered]'") == 1)
     }
+
+    @Test func aReportLosesTheCharacterThatPostgreSQLCannotStore() async throws {
+        try await add(1, type: "E\0F", release: "shop@1\0.0", user: ["id": "u\0v"])
+        #expect(
+            try await sandbox.count(
+                "SELECT count(*) FROM crashEvents WHERE type = 'EF' AND release = 'shop@1.0' AND userId = 'uv'") == 1)
+    }
 }
