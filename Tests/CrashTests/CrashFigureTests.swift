@@ -143,4 +143,13 @@ import Testing
             #expect(try await sandbox.count("SELECT count(*) FROM \(table)") == 0, "\(table)")
         }
     }
+
+    @Test func aSessionOfTheOldestDayIsRememberedWestOfGreenwich() async throws {
+        try await tell(Self.report("s1"))
+        let (store, oldest) = (sandbox.store, AppSession.daysKnown + 1)
+        try await store.write { _ = try $0.execute("UPDATE sessionMarks SET day = day - \(oldest)") }
+        #expect(try await store.write { try CrashRetention.removeSome(in: $0) } == false)
+        try await store.write { _ = try $0.execute("UPDATE sessionMarks SET day = day - 1") }
+        #expect(try await store.write { try CrashRetention.removeSome(in: $0) })
+    }
 }
