@@ -57,6 +57,16 @@ import Testing
         #expect(try await sandbox.count("SELECT count \(condition) AND value = 'v0'") == 2)
     }
 
+    /// Where every replica writes, an event is counted after it was accepted.
+    @Test func anEventThatPostgreSQLCannotStoreIsRefusedBeforeItIsCounted() throws {
+        for dimensions in [["screen": "a\0b"], ["a\0b": "bag"]] as [JSON] {
+            let body: JSON = ["dimensions": dimensions]
+            #expect(throws: ParseError.self) { try Event(name: "Tap", body: body.serialized) }
+        }
+        let body: JSON = ["push_hash": "a\0b"]
+        #expect(try Event(name: "AppOpened", body: body.serialized).pushHash == nil)
+    }
+
     /// T6b: events of maximum size do not exceed the log's size limit.
     @Test(.enabled(if: testsRunOnSQLite)) func theOldestEventsGoWhenTheFileIsTooLarge() async throws {
         let text = JSON.string(String(repeating: "x", count: 500))

@@ -96,6 +96,9 @@ import Testing
         #expect(!session.isCrashed)
         #expect(session.release.isEmpty)
         #expect(session.device == nil)
+        // PostgreSQL cannot store this version.
+        let odd: JSON = ["sid": "a", "started": "2030-01-01T00:00:00Z", "attrs": ["release": "1\0"]]
+        #expect(AppSession(odd, projectId: 1, now: now)?.release == "")
     }
 
     // MARK: - Reports
@@ -139,5 +142,14 @@ import Testing
         for table in ["releaseDays", "issueDays", "sessionMarks", "sessionMarkDays"] {
             #expect(try await sandbox.count("SELECT count(*) FROM \(table)") == 0, "\(table)")
         }
+    }
+
+    @Test func aSessionOfTheOldestDayIsRememberedWestOfGreenwich() async throws {
+        try await tell(Self.report("s1"))
+        let (store, oldest) = (sandbox.store, AppSession.daysKnown + 1)
+        try await store.write { _ = try $0.execute("UPDATE sessionMarks SET day = day - \(oldest)") }
+        #expect(try await store.write { try CrashRetention.removeSome(in: $0) } == false)
+        try await store.write { _ = try $0.execute("UPDATE sessionMarks SET day = day - 1") }
+        #expect(try await store.write { try CrashRetention.removeSome(in: $0) })
     }
 }

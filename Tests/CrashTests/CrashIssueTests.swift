@@ -61,4 +61,27 @@ import Testing
         #expect(try await sandbox.count("SELECT users FROM issues") == 2)
         #expect(try await sandbox.count("SELECT count(*) FROM issueUsers") == 1)
     }
+
+    @Test func anIssueLosesTheNameOfADeletedAccountFromAllTextsOfItsEvent() async throws {
+        let event = StoredEvent(
+            [
+                "exception": ["values": [["type": "Failed for ann@example.com", "value": "again"]]],
+                "transaction": "profile of ann@example.com", "user": ["id": "user1", "email": "ann@example.com"],
+            ], eventId: String(repeating: "a", count: 32))
+        try await sandbox.store.write {
+            try IssueLog.add(event, projectId: 1, in: $0)
+            try EventStore.forget("user1", in: $0)
+        }
+        #expect(
+            try await sandbox.count(
+                "SELECT count(*) FROM issues WHERE title = '[Filtered]: again' AND culprit = '[Filtered]'") == 1)
+        #expect(try await sandbox.count("SELECT count(*) FROM crashEvents WHERE type = '[Filtered]'") == 1)
+    }
+
+    @Test func aReportLosesTheCharacterThatPostgreSQLCannotStore() async throws {
+        try await add(1, type: "E\0F", release: "shop@1\0.0", user: ["id": "u\0v"])
+        #expect(
+            try await sandbox.count(
+                "SELECT count(*) FROM crashEvents WHERE type = 'EF' AND release = 'shop@1.0' AND userId = 'uv'") == 1)
+    }
 }

@@ -7,6 +7,8 @@ struct LossyProvider: PaymentProvider {
 
     let provider: any PaymentProvider
     let losesAnswers: Bool
+    /// Runs before a charge or its answer is lost.
+    var meanwhile: @Sendable () async throws -> Void = {}
 
     init(_ provider: any PaymentProvider, losesAnswers: Bool) {
         self.provider = provider
@@ -27,6 +29,7 @@ struct LossyProvider: PaymentProvider {
 
     func charge(_ order: ChargeOrder, key: String, for share: WorkShare?) async throws -> ProviderCharge {
         if losesAnswers { _ = try await provider.charge(order, key: key, for: share) }
+        try await meanwhile()
         throw ConnectionLost()
     }
 

@@ -138,6 +138,16 @@ import Testing
         #expect(try await sandbox.count("SELECT count(*) FROM openProblems") == 0)
     }
 
+    /// An event may decide a charge while the request that made it still waits for its answer.
+    @Test func anAttemptThatEndsAfterTheDecisionNotesNoReason() async throws {
+        var late = LossyProvider(provider, losesAnswers: true)
+        late.meanwhile = { _ = try await charges.charge(request("op")) }
+        let slow = Charges(store: sandbox.store, provider: late, logger: Logger(label: "test"))
+        #expect(await parseError { _ = try await slow.charge(request("op")) }?.code == .serviceUnavailable)
+        #expect(try await sandbox.count("SELECT count(*) FROM charges WHERE state = 'succeeded'") == 1)
+        #expect(try await sandbox.count("SELECT count(*) FROM openProblems") == 0)
+    }
+
     // MARK: - Giving back
 
     @Test func aRefundHappensOnce() async throws {
@@ -237,5 +247,12 @@ import Testing
         // A checkout in progress still gets its outcome.
         #expect(try await charges.charge(request("op")) == made)
         #expect(try await charges.charge(request("open")).chargeID.hasPrefix("ch_"))
+    }
+
+    @Test func aChargeThatArrivesAfterTheDeletionHasNoUser() async throws {
+        try await sandbox.store.write { try AccountDeletion.forget("alice", in: $0) }
+        let made = try await charges.charge(request("op"))
+        #expect(try await charges.charge(request("op")) == made)
+        #expect(try await sandbox.count("SELECT count(*) FROM charges WHERE userId = ''") == 1)
     }
 }

@@ -38,6 +38,18 @@ import Testing
         }
     }
 
+    @Test func aCallThatNamesNoAudienceReachesThatOfThePromotion() async throws {
+        let fixture = try await PushStoreTests.Fixture()
+        try await fixture.install(3, ["channels": ["news"]])
+        try await fixture.install(2)
+        let promotion: JSON = ["audience": ["channels": ["news"]]]
+        for (named, devices) in [(nil, 3), (.null, 3), ("all", 5)] as [(JSON?, JSON)] {
+            let count = try AudienceCount(PromotionAudience(named, of: promotion))
+            let found = try await fixture.store.read { try count.read(from: $0) }
+            #expect(found["devices"] == devices, "\(String(describing: named))")
+        }
+    }
+
     /// If there are more devices than the limit of checked ones, their proportion is extrapolated.
     @Test func manyDevicesAreEstimatedFromThoseThatWereLookedAt() async throws {
         let fixture = try await PushStoreTests.Fixture()

@@ -171,6 +171,23 @@ import Testing
         #expect(status["errorMessage"] == "Cancelled")
     }
 
+    @Test func theMessageOfACancelledPushBeginsWithTheCancellation() async throws {
+        let fixture = try await Fixture()
+        let id = try await fixture.push()
+        try await fixture.store.write { transaction in
+            for (reason, count) in [("Unregistered", 30), ("Cancelled", 10)] as [(String, Int64)] {
+                try transaction.execute(
+                    "INSERT INTO deliveryCounts VALUES (?, 0, ?, 'ios', '', ?)",
+                    [.text(id), .text(reason), .int(count)])
+            }
+            _ = try Pushes.cancel(id, in: transaction)
+        }
+        let status = try await fixture.store.read {
+            try JSON(parsing: $0.get(Pushes.statusClass, id, caller: .master))
+        }
+        #expect(status["errorMessage"] == "Cancelled: 10; Unregistered: 30")
+    }
+
     @Test func customersHearEachPieceOfNewsOnce() async throws {
         let fixture = try await Fixture()
         try await fixture.install(2, ["user": .pointer("_User", "ada1234567")])
@@ -304,5 +321,19 @@ import Testing
             try $0.documents(Query(className: "_Installation", where: [:]), caller: .master).compactMap { $0["user"] }
         }
         #expect(owned == [.pointer("_User", "ben1234567"), .pointer("_User", "ben1234567")])
+    }
+
+    @Test func newsAfterTheDeletionOfAnAccountDoesNotNameIt() async throws {
+        let fixture = try await Fixture()
+        try await fixture.install(1, ["user": .pointer("_User", "ada1234567")])
+        try await fixture.store.write { transaction in
+            try Notifications.forget("ada1234567", in: transaction)
+            try Notifications.add(
+                OrderMade.with {
+                    $0.orderID = "o1"
+                    $0.userID = "ada1234567"
+                }, in: transaction)
+        }
+        #expect(try await fixture.count("SELECT count(*) FROM notifications WHERE userId = ''") == 1)
     }
 }

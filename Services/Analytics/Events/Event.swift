@@ -32,7 +32,7 @@ package struct Event: Sendable {
         self.name = name
         at = try Event.moment(body["at"])
         dimensions = try Event.dimensions(body["dimensions"], in: bytes)
-        pushHash = body["push_hash"]?.stringValue.flatMap { $0.utf8.count <= 64 ? $0 : nil }
+        pushHash = body["push_hash"]?.stringValue.flatMap { $0.utf8.count <= 64 && !$0.utf8.contains(0) ? $0 : nil }
     }
 
     /// SDKs accept any text as a name. Refuses unprintable characters and marks that reorder adjacent text.
@@ -96,6 +96,10 @@ package struct Event: Sendable {
         }
         guard !name.isEmpty, max(name.utf8.count, text.utf8.count) <= dimensionBytesMax else {
             throw ParseError(.validationError, "A dimension has 1 to \(dimensionBytesMax) bytes.")
+        }
+        // PostgreSQL stores no such text, and the event may be counted after its answer.
+        guard !name.utf8.contains(0), !text.utf8.contains(0) else {
+            throw ParseError(.incorrectType, "A dimension must not contain the character U+0000.")
         }
         return value
     }

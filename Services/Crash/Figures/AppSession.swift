@@ -37,7 +37,7 @@ package struct AppSession: Equatable, Sendable {
         guard started >= today - Self.daysKnown, started <= today + 1 else { return nil }
         day = min(started, today)
         let name = report["attrs"]?["release"]?.stringValue ?? ""
-        release = name.utf8.count <= 250 ? name : ""
+        release = name.utf8.count <= 250 && !name.utf8.contains(0) ? name : ""
         isCrashed = report["status"] == "crashed"
         session = Self.mark(["session", String(projectId), id.lowercased()])
         let person = report["did"].flatMap { $0.stringValue ?? $0.intValue.map(String.init) } ?? ""

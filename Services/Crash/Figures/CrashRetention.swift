@@ -11,7 +11,8 @@ package enum CrashRetention {
     /// - Returns: whether more may remain.
     package static func removeSome(in transaction: StoreTransaction) throws -> Bool {
         let today = Hour(of: transaction.now).day
-        let forgotten = today - AppSession.daysKnown
+        // West of Greenwich the shop's day may be the one before.
+        let forgotten = today - AppSession.daysKnown - 1
         var removed = 0
         for (table, key, oldest) in [
             ("sessionMarks", "day, mark", forgotten), ("issueDays", "issueId, day", today - CrashDays.daysKept),

@@ -1,7 +1,8 @@
 import ParseProtocol
 import ServiceKit
 
-/// Removes data from an event that must not be stored: addresses, secrets (by field name), card numbers.
+/// Removes data from an event that must not be stored: addresses, secrets (by field name), card numbers; and U+0000,
+/// which PostgreSQL stores in no text.
 package enum EventScrubber {
     package static let filtered: JSON = "[Filtered]"
 
@@ -32,6 +33,8 @@ package enum EventScrubber {
                 if isSecret(plain) || addressNames.contains(plain) { return [elements[0], filtered] }
             }
             return .array(elements.map(scrubbed))
+        case .string(let text) where text.utf8.contains(0):
+            return scrubbed(.string(String(text.unicodeScalars.filter { $0 != "\0" })))
         default:
             return CardNumber.isPresent(in: event) ? filtered : event
         }

@@ -73,7 +73,8 @@ package enum EventStore {
         return stored.flatMap { try? JSON(parsing: $0) }
     }
 
-    /// Removes a deleted account's id, names and addresses from its events, and from titles that were copied from them.
+    /// Removes a deleted account's id, names and addresses from its events, and from the texts that issues copied from
+    /// them.
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         let ids = try transaction.rows("SELECT id FROM crashEvents WHERE userId = ?", [.text(userId)]).map {
             try $0.int("id")
@@ -89,11 +90,13 @@ package enum EventStore {
             let (old, new) = (CrashEvent(before), CrashEvent(event))
             // The recorded size is not updated.
             _ = try transaction.execute(
-                "UPDATE crashEvents SET userId = NULL, event = ?, message = ? WHERE id = ?",
-                [.blob(event.serialized), .text(new.text), .int(id)])
-            _ = try transaction.execute(
-                "UPDATE issues SET title = ? WHERE id = ? AND title = ?",
-                [.text(new.title), .int(row.int("issueId")), .text(old.title)])
+                "UPDATE crashEvents SET userId = NULL, event = ?, type = ?, message = ? WHERE id = ?",
+                [.blob(event.serialized), .text(new.type), .text(new.text), .int(id)])
+            for (column, copied, kept) in [("title", old.title, new.title), ("culprit", old.culprit, new.culprit)] {
+                _ = try transaction.execute(
+                    "UPDATE issues SET \(column) = ? WHERE id = ? AND \(column) = ?",
+                    [.text(kept), .int(row.int("issueId")), .text(copied)])
+            }
         }
     }
 }

@@ -85,13 +85,16 @@ package enum Projects {
 
 /// `data/crash.key`: the default project's key, so that released copies of an app can still report after the database
 /// was recreated.
-struct DefaultKeyFile: Sendable {
-    let path: String
+package struct DefaultKeyFile: Sendable {
+    private let path: String
     private let disk = BlockingQueue("crash-key")
 
+    package init(path: String) { self.path = path }
+
     /// Writes the file if it is missing; otherwise adds its key to the default project.
-    func match(_ store: ClassStore) async throws {
-        let text = await disk.run { [path] in try? String(contentsOfFile: path, encoding: .utf8) }
+    /// - Throws: `StartupProblem` when the file cannot be used.
+    package func match(_ store: ClassStore) async throws {
+        let text = try await disk.run { [path] in try Self.read(path) }
         if let text {
             let key = text.trimmingCharacters(in: .whitespacesAndNewlines)
             guard key.utf8.count == 32, key.allSatisfy(\.isHexDigit) else {
@@ -114,6 +117,17 @@ struct DefaultKeyFile: Sendable {
             } catch {
                 throw StartupProblem("\(path) cannot be written: \(error).")
             }
+        }
+    }
+
+    /// Nil when the file is missing.
+    private static func read(_ path: String) throws -> String? {
+        do {
+            return String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
+        } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
+            return nil
+        } catch {
+            throw StartupProblem("\(path) cannot be read.")
         }
     }
 }

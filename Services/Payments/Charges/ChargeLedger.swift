@@ -41,6 +41,8 @@ package enum ChargeLedger {
             source: try requested.resolve(userId: request.userID, in: transaction),
             amountMinorUnits: request.amountMinorUnits, currency: request.currency, orderId: request.orderID,
             begunAt: transaction.now, allowsAction: request.allowsAction)
+        // The account may have been deleted since the checkout began.
+        let userId = try AccountDeletion.happened(to: request.userID, in: transaction) ? "" : request.userID
         _ = try transaction.execute(
             """
             INSERT INTO charges(operationId, orderId, userId, amount, currency, requested, source, state, createdAt, \
@@ -48,7 +50,7 @@ package enum ChargeLedger {
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'created', ?8, ?8, ?9)
             """,
             [
-                .text(request.operationID), .text(request.orderID), .text(request.userID), .int(order.amountMinorUnits),
+                .text(request.operationID), .text(request.orderID), .text(userId), .int(order.amountMinorUnits),
                 .text(order.currency), .text(requested.stored), .text(order.source.stored),
                 .int(transaction.now.milliseconds), .int(request.allowsAction ? 1 : 0),
             ])

@@ -8,12 +8,20 @@ enum UndecidedReasons {
     /// Enough for a reason and the provider's request id.
     private static let textMax = 300
 
-    /// Records the reason of an attempt without a decision. A failure to store it is only logged.
+    /// Records the reason of an attempt without a decision, unless another attempt or an event decided the operation
+    /// meanwhile. A failure to store it is only logged.
     static func note(
         _ operationId: String, _ error: any Error, in store: ClassStore, for share: WorkShare?, _ logger: Logger
     ) async {
         do {
             try await store.write(for: share) {
+                let isUndecided = try !$0.rows(
+                    """
+                    SELECT 1 AS found FROM charges WHERE operationId = ?1 AND state = 'created'
+                    UNION ALL SELECT 1 AS found FROM refunds WHERE operationId = ?1 AND state = 'created'
+                    """, [.text(operationId)]
+                ).isEmpty
+                guard isUndecided else { return }
                 _ = try $0.execute(
                     """
                     INSERT INTO openProblems(operationId, attempts, problem, changedAt) VALUES (?, 1, ?, ?)

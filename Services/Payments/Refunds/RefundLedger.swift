@@ -18,7 +18,7 @@ package enum RefundLedger {
         case answer(RefundOutcome)
     }
 
-    /// Maximum duration of the sender's own attempt; the background work then takes over.
+    /// After this time the background work asks, too. The sender's own attempt may still run: both have one key.
     private static let firstAttempt = Duration.seconds(15)
 
     /// Finds the operation or starts it.

@@ -38,18 +38,19 @@ package enum Notifications {
     ) throws -> Int {
         let isNew = try transaction.execute(
             """
-            INSERT INTO notifications(userId, reason, subject, madeAt, state, devices) VALUES (?, ?, ?, ?, 'told', ?)
+            INSERT INTO notifications(userId, reason, subject, madeAt, state, devices) VALUES ('', ?, ?, ?, 'told', ?)
             ON CONFLICT(reason, subject) DO NOTHING
             """,
-            [.text(userId), .text(reason), .text(orderId), .int(madeAt), userId.isEmpty ? .null : .int(0)])
+            [.text(reason), .text(orderId), .int(madeAt), userId.isEmpty ? .null : .int(0)])
         guard isNew == 1, !userId.isEmpty else { return 0 }
         let devices = try Deliveries.add(
             try PushPayload(["alert": .string(text), "orderId": .string(orderId)]), toUser: userId,
             expiresAt: transaction.now.advanced(by: lifetime), in: transaction)
+        // Without a device the row does not name the user: news may arrive after the account's deletion (`forget`).
         if devices > 0 {
             try transaction.execute(
-                "UPDATE notifications SET devices = ? WHERE reason = ? AND subject = ?",
-                [.int(Int64(devices)), .text(reason), .text(orderId)])
+                "UPDATE notifications SET userId = ?, devices = ? WHERE reason = ? AND subject = ?",
+                [.text(userId), .int(Int64(devices)), .text(reason), .text(orderId)])
         }
         return devices
     }

@@ -7,6 +7,11 @@ package struct PromotionAudience: Sendable {
 
     package init(_ value: JSON?) { self.value = value ?? "all" }
 
+    /// The recipients that a call names; if it names none, or null, the stored ones of the promotion.
+    package init(_ named: JSON?, of promotion: JSON) {
+        self.init(named.flatMap { $0.isNull ? nil : $0 } ?? promotion["audience"])
+    }
+
     /// The equivalent members of a push's body.
     /// - Throws: `.validationError` (142) for an invalid audience.
     func members() throws(ParseError) -> (channels: JSON?, condition: JSON?) {

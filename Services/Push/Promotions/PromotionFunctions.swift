@@ -86,7 +86,7 @@ struct PromotionFunctions: Sendable {
         var data: JSON = ["alert": .string(content), "p": .string(id)]
         data["title"] = parameters["title"].flatMap { $0.isNull ? nil : $0 }
         var body: JSON = ["data": data]
-        let audience = PromotionAudience(parameters["audience"] ?? promotion["audience"])
+        let audience = PromotionAudience(parameters["audience"], of: promotion)
         (body["channels"], body["where"]) = try audience.members()
         if let time = parameters["pushTime"], !time.isNull {
             body["push_time"] = time

@@ -91,15 +91,17 @@ package enum PushProgress {
         case "ended": fields["status"] = isCancelled || (sent == 0 && failed > 0) ? "failed" : "succeeded"
         default: fields["status"] = "running"
         }
+        let cancelled = reasons.removeValue(forKey: "Cancelled")
         var problems = reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(reasonsMax).map {
             "\($0.key): \($0.value)"
         }
-        if isCancelled, reasons["Cancelled"] == nil { problems.insert("Cancelled", at: 0) }
+        // First: `PushList` finds cancelled pushes by it.
+        if isCancelled { problems.insert(cancelled.map { "Cancelled: \($0)" } ?? "Cancelled", at: 0) }
         if !problems.isEmpty { fields["errorMessage"] = .string(problems.joined(separator: "; ")) }
         return fields
     }
 
-    /// Maximum reasons named in a status, the most frequent first.
+    /// Maximum reasons named in a status besides the cancellation, the most frequent first.
     private static let reasonsMax = 5
 
     // MARK: - Failures
