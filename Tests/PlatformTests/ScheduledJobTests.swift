@@ -6,7 +6,7 @@ import ServiceKit
 import ServiceSupport
 import Testing
 
-/// Schedules as the job runner starts and plans them.
+/// Schedules and runs of jobs, as the job runner starts, plans and ends them.
 @Suite struct ScheduledJobTests {
     private let sandbox: SandboxStore
     private let runner: JobRunner
@@ -14,7 +14,19 @@ import Testing
     init() async throws {
         sandbox = try await SandboxStore(platformPlan)
         let host = try platformPlan.host(over: sandbox.store, in: FileManager.default.temporaryDirectory.path)
-        runner = try JobRunner([Job(name: "j") { _ in "" }], host: host)
+        runner = try JobRunner([Job(name: "j") { _ in "" }, Self.jobWithLostEnd(sandbox.store)], host: host)
+    }
+
+    /// Its end is stored, but the runner gets an error.
+    private static func jobWithLostEnd(_ store: ClassStore) -> Job {
+        Job(name: "lost") { _ in
+            try await store.write { transaction in
+                let id = try transaction.rows("SELECT status FROM jobRuns").first?.text("status") ?? ""
+                _ = try transaction.execute("DELETE FROM jobRuns")
+                _ = try transaction.update("_JobStatus", id, ["status": "succeeded"], caller: .master)
+            }
+            throw ParseError(.serviceUnavailable, "The database is no longer available.")
+        }
     }
 
     /// A schedule of every minute.
@@ -42,6 +54,17 @@ import Testing
         #expect(try await sandbox.document("_JobSchedule", valid)["lastRun"] != nil)
         #expect(try await sandbox.document("_JobSchedule", refused)["lastRun"] == nil)
         for id in [refused, valid] { #expect(try await dueAt(id) > 1) }
+    }
+
+    @Test func aStoredEndOfAJobStays() async throws {
+        let id = try await sandbox.store.write { transaction in
+            let status: JSON = ["jobName": "lost", "status": "running"]
+            let id = try transaction.create("_JobStatus", status, caller: .master).objectId
+            _ = try transaction.execute("INSERT INTO jobRuns(status, name) VALUES (?, 'lost')", [.text(id)])
+            return id
+        }
+        #expect(try await runner.runNext(isOwn: true))
+        #expect(try await sandbox.document("_JobStatus", id)["status"] == "succeeded")
     }
 
     /// The clock was set back after the last run.

@@ -203,7 +203,7 @@ package final class JobRunner: Sendable {
 
     /// Runs the job that has waited longest.
     /// - Returns: false when there is none.
-    private func runNext(isOwn: Bool) async throws -> Bool {
+    package func runNext(isOwn: Bool) async throws -> Bool {
         let isEach = runsTogether && !isOwn
         let rows = try await host.store.read(for: nil) {
             try $0.rows(
@@ -305,8 +305,9 @@ package final class JobRunner: Sendable {
     private static func end(
         _ id: String, _ status: String, _ message: String?, in transaction: StoreTransaction
     ) throws {
-        _ = try transaction.execute("DELETE FROM jobRuns WHERE status = ?", [.text(id)])
-        guard try transaction.exists("_JobStatus", id) else { return }
+        let ended = try transaction.execute("DELETE FROM jobRuns WHERE status = ?", [.text(id)])
+        // An end whose commit lost its answer may be stored already; it stays.
+        guard ended > 0, try transaction.exists("_JobStatus", id) else { return }
         var change: JSON = ["status": .string(status), "finishedAt": transaction.now.wire]
         if let message { change["message"] = .string(message) }
         _ = try transaction.update("_JobStatus", id, change, caller: .master)
