@@ -364,7 +364,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
                 "Platform", "ServiceSupport", "ServiceKit", "Outbound", "ProcessKit", "ObjectStore", "Messages",
                 "ParseProtocol",
             ], swiftSettings: unoptimised),
-        serviceTests("Catalog"),
+        serviceTests("Catalog", dependencies: ["Platform"]),
         serviceTests("Users", dependencies: ["TestSupport"]),
         serviceTests("Bag", dependencies: ["TestSupport"]),
         serviceTests("Payments", dependencies: ["Outbound", "TestSupport", inMemoryLogging]),

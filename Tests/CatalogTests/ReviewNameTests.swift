@@ -163,6 +163,8 @@ import Testing
         try await sandbox.store.write { transaction in
             try AuthorRenames.take(Self.renamed("Ann", "Anna", at: 1), in: transaction)
             try AccountDeletion.forget("alice", in: transaction)
+            // Messages of an outbox overtake each other.
+            try AuthorRenames.take(Self.renamed("Anna", "Annabel", at: 2), in: transaction)
         }
         for table in ["formerNames", "renamedAuthors"] {
             #expect(try await sandbox.count("SELECT count(*) FROM \(table)") == 0)

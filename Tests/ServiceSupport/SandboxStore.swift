@@ -68,14 +68,19 @@ extension ClassStore {
 }
 
 extension ServicePlan {
-    /// The rules of a service with this store. It has no bus connection, so the rules cannot call other services.
+    /// The rules of a service with this store.
     package func classRules(over store: ClassStore, in folder: String) throws -> [String: any ClassRules] {
+        rules(try host(over: store, in: folder))
+    }
+
+    /// A service with this store. It has no bus connection and cannot call other services.
+    package func host(over store: ClassStore, in folder: String) throws -> ServiceHost {
         let settings = Settings(["SATCHEL_DATA": folder, "SATCHEL_BUS": "ipc:///nobody", "SATCHEL_QUOTAS": "off"])
         let host = try ServiceHost(
             plan: self, configuration: ServiceConfiguration(service: name, settings: settings), store: store,
             quotas: .unlimited, logger: Logger(label: "test"))
         host.bus.stop()
-        return rules(host)
+        return host
     }
 }
 

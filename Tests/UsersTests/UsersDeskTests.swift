@@ -67,6 +67,27 @@ import UsersService
         }
     }
 
+    /// Two names of each account have the prefix.
+    @Test func aListIsFullThoughAccountsHaveSeveralNames() async throws {
+        try await withUsersSandbox { sandbox in
+            for index in 0..<4 {
+                let names: JSON = ["firstName": .string("Same\(index)"), "lastName": "Lee"]
+                try await Self.signUp(sandbox, "user\(index)", names)
+            }
+            let search = try AccountSearch(["search": "same", "limit": 3])
+            let part = try await sandbox.store.read { try search.find(in: $0) }
+            #expect(part["results"]?.arrayValue?.count == 3)
+            #expect(part["isMore"] == true)
+        }
+    }
+
+    /// Each character may have any number of marks.
+    @Test func aComparedNameFitsIntoAnIndex() {
+        let name = String(repeating: "e" + String(repeating: "\u{301}\u{316}", count: 50), count: 64)
+        let compared = PersonNames.compared(name)
+        #expect((1...1024).contains(compared.utf8.count))
+    }
+
     @Test func everyAccountIsListedNewestFirstAndGuestsAreMarked() async throws {
         try await withUsersSandbox { sandbox in
             for name in ["first", "second"] { try await Self.signUp(sandbox, name) }

@@ -69,6 +69,34 @@ import UsersService
         }
     }
 
+    @Test func aRepeatedImportMakesAGuestAFullUser() async throws {
+        try await withUsersSandbox { sandbox in
+            let guest: [String: JSON] = ["_hashed_password": .null, "_auth_data_anonymous": ["id": "5f2b9d7e"]]
+            try await add("_User", Self.changed(guest), to: sandbox)
+            let ids = "SELECT count(*) FROM identities WHERE kind = 'auth:anonymous'"
+            #expect(try await sandbox.count(ids) == 1)
+            try await add("_User", Self.user, to: sandbox)
+            #expect(try await sandbox.count(ids) == 0)
+            #expect(try await sandbox.count("SELECT count(*) FROM anonymousIds") == 0)
+            #expect(try await sandbox.document("_User", "xLmY6Eb3EC")["authData"] == nil)
+        }
+    }
+
+    @Test func aRepeatedImportKeepsTheSecondFactorOfSatchel() async throws {
+        try await withUsersSandbox { sandbox in
+            let row = Self.changed(["_auth_data_facebook": ["id": "fb4177"]])
+            try await add("_User", row, to: sandbox)
+            let linked: JSON = ["facebook": ["id": "fb4177"], "mfa": ["status": "enabled"]]
+            try await sandbox.store.write { transaction in
+                _ = try SecondFactors.enrol(
+                    "xLmY6Eb3EC", secret: Array(0..<20), step: 0, key: testAccountKey, in: transaction)
+                _ = try transaction.update("_User", "xLmY6Eb3EC", ["authData": linked], caller: .master)
+            }
+            try await add("_User", row, to: sandbox)
+            #expect(try await sandbox.document("_User", "xLmY6Eb3EC")["authData"] == linked)
+        }
+    }
+
     private final class Told: Sendable {
         private let told = Mutex<[String]>([])
 
@@ -109,6 +137,9 @@ import UsersService
             #expect(user["ACL"] == ["*": ["read": true], "zIjfmYO8B4": ["read": true, "write": true]])
             let lock = "SELECT count(*) FROM signInFailures WHERE subject = 'account:zIjfmYO8B4' AND failures = 20"
             #expect(try await sandbox.count(lock) == 1)
+            // A longer wait would be shortened to none.
+            let end = Timestamp.now.advanced(by: SignInSubject.window).milliseconds
+            #expect(try await sandbox.count("SELECT max(endsAt) FROM signInFailures") <= end)
             let links = "SELECT count(*) FROM identities WHERE kind = 'auth:facebook' AND value = 'fb4177'"
             #expect(try await sandbox.count(links) == 1)
         }

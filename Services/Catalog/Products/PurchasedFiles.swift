@@ -7,8 +7,10 @@ import ServiceKit
 /// product's `download`, the product gets a private copy under a new name and the uploaded file is removed, because its
 /// URL would give away the paid content. The uploaded file stays when another field of the product shows it, and in an
 /// import.
-struct PurchasedFiles: Sendable {
+package struct PurchasedFiles: Sendable {
     let home: FileStorage
+
+    package init(home: FileStorage) { self.home = home }
 
     private var store: ClassStore { home.store }
 
@@ -72,17 +74,21 @@ struct PurchasedFiles: Sendable {
 
     /// Gives a private file to products whose file was public, so that any client with its name could fetch it. Returns
     /// when all are converted; a restart continues with the rest.
-    /// - Throws: the errors of the store and the folder; `CancellationError`.
-    func convert() async throws {
+    /// - Throws: the errors of the store and the folder, `.fileSaveError` (130) after all other files for one that
+    ///   could not be copied; `CancellationError`.
+    package func convert() async throws {
         var last: String? = ""
+        var failure: ParseError?
         while let done = last {
             try Task.checkCancellation()
-            last = try await convertPage(after: done)
+            last = try await convertPage(after: done, &failure)
         }
+        if let failure { throw failure }
     }
 
+    /// - Parameter failure: set for a file that could not be copied.
     /// - Returns: the last inspected id; nil when there are no more.
-    private func convertPage(after last: String) async throws -> String? {
+    private func convertPage(after last: String, _ failure: inout ParseError?) async throws -> String? {
         let page = try await store.read(for: nil) { reader in
             try reader.documents(
                 Query(
@@ -93,7 +99,14 @@ struct PurchasedFiles: Sendable {
             guard let id = product["objectId"]?.stringValue, let name = Self.publicName(product[Self.field]),
                 let entry = try await store.read(for: nil, { try FileTable.find(name, in: $0) })
             else { continue }
-            let copy = try await copy(entry, nil)
+            let copy: FileTable.Entry
+            do {
+                copy = try await self.copy(entry, nil)
+            } catch let error as ParseError where error.code == .fileSaveError {
+                // Its content may be lost. The other products do not wait for it.
+                failure = error
+                continue
+            }
             try await store.write(for: nil) { transaction in
                 guard let present = try transaction.documentIfFound(Self.className, id, caller: .master),
                     present[Self.field]?["name"] == .string(name)

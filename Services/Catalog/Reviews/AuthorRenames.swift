@@ -11,6 +11,9 @@ package enum AuthorRenames {
     package static let reviewsMax = 200
 
     package static func take(_ renamed: UserRenamed, in transaction: StoreTransaction) throws {
+        // After the deletion of the account no review is the user's, and a late message must not store the name again.
+        let own = Query(className: "ProductReview", where: ["user": .pointer("_User", renamed.userID)], limit: 1)
+        guard try !transaction.documents(own, caller: .master).isEmpty else { return }
         // A name that cannot be shown counts as no name.
         let name = PublicName(renamed.name)?.text ?? ""
         _ = try transaction.execute(

@@ -15,7 +15,7 @@ package struct AccountUpdate {
     ///   - unverified: providers that were not asked, because the user was already linked with the same id when the
     ///     request arrived.
     /// - Throws: `.objectNotFound` (101) for a new link without proof, `.operationForbidden` (119) for a field that
-    ///   clients cannot change, `.invalidAuthData` (253) if the user would have no means to sign in.
+    ///   clients cannot change, `.invalidAuthData` (253) if an anonymous user would have no means to sign in.
     package init(
         _ fields: AccountFields, of stored: JSON, userId: String, hasPassword: Bool,
         unverified: Set<AuthProvider> = []

@@ -11,15 +11,19 @@ package enum PersonNames {
     ]
 
     private static let fields = ["firstName", "lastName", "name"]
+    /// Values of a person: each field, and first and last name together.
+    static var perUserMax: Int { fields.count + 1 }
     /// Compared characters of a name; operators type fewer.
     private static let charactersMax = 64
+    /// Compared Unicode scalars, of which a character may have any number. An index of PostgreSQL takes 2704 bytes.
+    private static let scalarsMax = 256
     /// Users per page of the migration.
     private static let pageRows = 500
 
     /// The comparable form of a text: case-insensitive, with single spaces between words.
     package static func compared(_ text: String) -> String {
         let words = text.prefix(charactersMax).split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        return AccountNames.folded(words)
+        return String(AccountNames.folded(words).unicodeScalars.prefix(scalarsMax))
     }
 
     package static func values(of user: JSON) -> Set<String> {

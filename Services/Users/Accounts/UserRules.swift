@@ -222,6 +222,8 @@ package struct UserRules: ClassRules {
             try replacePassword(hash, change, &outcome, in: transaction)
         case .delete:
             try AccountDeletion.finish(outcome.objectId, messages: messages, in: transaction)
+            // Admins who delete their accounts at once passed the check in `prepare` together.
+            if change.principal.isAdmin, !change.caller.isMaster { try LastAdmin.require(transaction) }
         }
         outcome.forget = Forget.with { $0.userIds = [outcome.objectId] }
     }

@@ -11,7 +11,7 @@ package struct AccountSearch: Sendable {
     private static let charactersMin = 2
     private static let limitMax: Int64 = 50
 
-    /// Queries of addresses, person names and user names, in display order. Each scans an index range and stops at the
+    /// Queries of addresses, person names and user names, in display order. Each scans an index range and stops at a
     /// limit.
     private static let walks = [
         "SELECT userId FROM identities WHERE kind = 'email' AND value >= ? AND value < ? ORDER BY value LIMIT ?",
@@ -38,8 +38,10 @@ package struct AccountSearch: Sendable {
     package func find(in reader: ObjectReader) throws -> JSON {
         var found: [String] = []
         var seen: Set<String> = []
+        // So many rows belong to more than `limit` accounts, though several names of a person may have the prefix.
+        let rowsMax = Int64(limit * PersonNames.perUserMax + 1)
         // All values with the prefix sort below the prefix plus the highest character.
-        let bounds: [SQLValue] = [.text(start), .text(start + "\u{10FFFF}"), .int(Int64(limit) + 1)]
+        let bounds: [SQLValue] = [.text(start), .text(start + "\u{10FFFF}"), .int(rowsMax)]
         for walk in Self.walks {
             for row in try reader.rows(walk, bounds) {
                 let userId = try row.text("userId")

@@ -31,7 +31,7 @@ struct LinkVisits: Sendable {
         try reply(MailedTokens.owner(.passwordReset, message.token, at: .now, reader) == nil ? .void : .done)
     }
 
-    /// Sets a new password by a link, and ends every session of the user.
+    /// Sets a new password by a link, and ends every session of the user unless the settings keep them.
     /// - Throws: `.validationError` (142) for a password that violates the policy; the link remains valid.
     func resetPassword(_ message: LinkRequest, _ request: ServiceRequest) async throws -> BusReply {
         try rules.settings.passwordPolicy.check(message.password)

@@ -81,8 +81,13 @@ struct MovedUser {
         let exists = try transaction.exists("_User", userId)
         let present = exists ? try Credentials.hash(of: userId, transaction) : nil
         let hash = secrets["hash"]?.stringValue
-        let hasPassword = hash != nil || present != nil
-        let object = object(hasPassword: hasPassword)
+        let linked =
+            exists
+            ? try transaction.document("_User", userId, caller: .master)["authData"]?.objectValue ?? [:] : [:]
+        let isFull =
+            hash != nil || present != nil || !fields.proofs.isEmpty
+            || linked.keys.contains { $0 != AnonymousIds.name && $0 != SecondFactors.name }
+        let object = object(isFull: isFull, linked)
         let before: JSON?
         let after: JSON
         if exists {
@@ -98,7 +103,7 @@ struct MovedUser {
         }
         if fields.rest["ACL"] != nil { try PublicUsers.isChosen(userId, in: transaction) }
         try PersonNames.keep(after, of: userId, before: before, in: transaction)
-        try takeIdentities(hasPassword: hasPassword, key, in: transaction)
+        try takeIdentities(isFull: isFull, key, in: transaction)
         // A password chosen here wins over the old server's.
         if let hash, present.map({ BcryptHash($0) != nil }) ?? true {
             try Credentials.set(hash, of: userId, historyMax: settings.passwordPolicy.historyMax, in: transaction)
@@ -114,29 +119,40 @@ struct MovedUser {
         return outcome
     }
 
-    private func object(hasPassword: Bool) -> JSON {
+    /// - Parameters:
+    ///   - isFull: whether the user is not anonymous.
+    ///   - linked: the stored `authData`. Links and a second factor that were added here stay.
+    private func object(isFull: Bool, _ linked: [String: JSON]) -> JSON {
         var object = fields.rest
         object["username"] = fields.username.map(JSON.string)
         if case .set(let address) = fields.email { object["email"] = .string(address) }
-        var links = fields.authData(hasPassword: hasPassword)
+        var links = linked
+        if isFull { links[AnonymousIds.name] = nil }
+        links.merge(fields.authData(hasPassword: isFull)) { $1 }
         if secret != nil { links[SecondFactors.name] = SecondFactors.status }
-        if !links.isEmpty { object["authData"] = AnonymousIds.marked(.object(links)) }
+        if !links.isEmpty {
+            object["authData"] = AnonymousIds.marked(.object(links))
+        } else if !linked.isEmpty {
+            object["authData"] = ["__op": "Delete"]
+        }
         // An empty one is a ban, in Parse Server as well.
         let acl = fields.rest["ACL"]
         object["ACL"] = AccountUpdate.acl(acl, of: userId, isMaster: acl == [:])
         return .object(object)
     }
 
-    private func takeIdentities(
-        hasPassword: Bool, _ key: AccountKey, in transaction: StoreTransaction
-    ) throws {
+    private func takeIdentities(isFull: Bool, _ key: AccountKey, in transaction: StoreTransaction) throws {
         if let username = fields.username {
             try Identities.take(.username(username), for: userId, key, in: transaction)
         }
         if case .set(let address) = fields.email {
             try Identities.take(.email(address), for: userId, key, in: transaction)
         }
-        for identity in fields.identities(hasPassword: hasPassword) {
+        if isFull {
+            try Identities.give(.anonymous, of: userId, in: transaction)
+            try AnonymousIds.remove(of: userId, in: transaction)
+        }
+        for identity in fields.identities(hasPassword: isFull) {
             try Identities.take(identity, for: userId, key, in: transaction)
             if identity.kind == .anonymous {
                 try AnonymousIds.keep(identity.value, of: userId, key, in: transaction)
@@ -166,13 +182,15 @@ struct MovedUser {
     private func takeLock(in transaction: StoreTransaction) throws {
         let subject = SignInSubject.account(userId)
         let failures = min(max(0, secrets["failures"]?.intValue ?? 0), subject.failuresMax - 1)
+        let windowEnd = transaction.now.advanced(by: SignInSubject.window).milliseconds
         if let end = secrets["lockedUntil"]?.intValue, end > transaction.now.milliseconds {
+            // A longer lock would soon be taken for one of a clock that was ahead (`StoredWaits`), and end.
             try SignInFailures.take(
-                subject, failures: subject.failuresMax, until: Timestamp(milliseconds: end), in: transaction)
+                subject, failures: subject.failuresMax, until: Timestamp(milliseconds: min(end, windowEnd)),
+                in: transaction)
         } else if failures > 0 {
             try SignInFailures.take(
-                subject, failures: failures, until: transaction.now.advanced(by: SignInSubject.window),
-                in: transaction)
+                subject, failures: failures, until: Timestamp(milliseconds: windowEnd), in: transaction)
         }
     }
 }

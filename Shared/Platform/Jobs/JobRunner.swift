@@ -7,7 +7,7 @@ import Synchronization
 /// Starts jobs and records their results. Satchel's own jobs run one at a time. Jobs of cloud code run concurrently
 /// with them, one run per name unless a setting allows more. A requested run is stored first, so that a crash does not
 /// lose it. Only the writer runs jobs.
-final class JobRunner: Sendable {
+package final class JobRunner: Sendable {
     let jobs: [String: Job]
     private let host: ServiceHost
     /// Wakes the workers: the first one runs Satchel's own jobs, the others run cloud code jobs.
@@ -32,7 +32,7 @@ final class JobRunner: Sendable {
     private static let promptMax = Duration.milliseconds(500)
 
     /// - Throws: `StartupProblem`.
-    init(_ jobs: [Job], host: ServiceHost) throws {
+    package init(_ jobs: [Job], host: ServiceHost) throws {
         runsTogether = try host.configuration.settings.flag("satchel.cloud.jobs.together", default: false)
         self.jobs = Dictionary(uniqueKeysWithValues: jobs.map { ($0.name, $0) })
         self.host = host
@@ -133,7 +133,7 @@ final class JobRunner: Sendable {
     }
 
     /// Plans schedules again whose last run is in the future because the clock was set back.
-    private func planAgain() async throws {
+    package func planAgain() async throws {
         let later = Timestamp.now.advanced(by: .seconds(60))
         let query = Query(className: "_JobSchedule", where: ["lastRun": ["$gt": .int(later.milliseconds)]], limit: 1000)
         let schedules = try await host.store.read(for: nil) { try $0.documents(query, caller: .master) }
@@ -143,6 +143,11 @@ final class JobRunner: Sendable {
                 guard let id = object["objectId"]?.stringValue, let name = object["jobName"]?.stringValue,
                     let schedule = try? JobSchedule(object, jobs: [name]), schedule.repetition != .once
                 else { continue }
+                // A schedule that is due starts now.
+                let due = try transaction.rows(
+                    "SELECT 1 FROM jobTimes WHERE schedule = ? AND dueAt <= ?",
+                    [.text(id), .int(transaction.now.milliseconds)])
+                guard due.isEmpty else { continue }
                 try JobScheduleRules.plan(schedule, id, after: transaction.now, in: transaction)
             }
         }
@@ -150,7 +155,7 @@ final class JobRunner: Sendable {
 
     /// Starts the jobs of due schedules. Starting and planning the next time are one transaction, so each time counts
     /// once.
-    private func startDue() async throws {
+    package func startDue() async throws {
         let isAnyDue = try await host.store.read(for: nil) {
             try !$0.rows("SELECT 1 FROM jobTimes WHERE dueAt <= ? LIMIT 1", [.int(Timestamp.now.milliseconds)]).isEmpty
         }
@@ -170,18 +175,19 @@ final class JobRunner: Sendable {
             return
         }
         let name = schedule.jobName
-        guard try isKnown(name, in: transaction) else {
-            host.logger.warning("A scheduled job does not exist.", metadata: ["job.name": "\(name)"])
-            return try JobScheduleRules.plan(schedule, id, after: transaction.now, in: transaction)
-        }
-        guard try hasRoom(for: name, in: transaction) else {
-            host.logger.warning("Too many runs of a scheduled job wait.", metadata: ["job.name": "\(name)"])
-            return try JobScheduleRules.plan(schedule, id, after: transaction.now, in: transaction)
-        }
         let parameters = object["params"]?.stringValue.flatMap { try? JSON(parsing: $0) } ?? [:]
-        _ = try start(name, parameters.objectValue == nil ? [:] : parameters, source: "schedule", in: transaction)
-        _ = try transaction.update(
-            "_JobSchedule", id, ["lastRun": .int(transaction.now.milliseconds)], caller: .master)
+        do {
+            try transaction.nested {
+                _ = try start(
+                    name, parameters.objectValue == nil ? [:] : parameters, source: "schedule", in: transaction)
+                _ = try transaction.update(
+                    "_JobSchedule", id, ["lastRun": .int(transaction.now.milliseconds)], caller: .master)
+            }
+        } catch let error as ParseError {
+            // The job is gone, too many runs wait, or its parameters are too large. Other schedules do not wait for it.
+            host.logger.warning(
+                "A scheduled job could not be started.", metadata: ["job.name": "\(name)", "error": "\(error)"])
+        }
         try JobScheduleRules.plan(schedule, id, after: transaction.now, in: transaction)
     }
 
@@ -197,7 +203,7 @@ final class JobRunner: Sendable {
 
     /// Runs the job that has waited longest.
     /// - Returns: false when there is none.
-    private func runNext(isOwn: Bool) async throws -> Bool {
+    package func runNext(isOwn: Bool) async throws -> Bool {
         let isEach = runsTogether && !isOwn
         let rows = try await host.store.read(for: nil) {
             try $0.rows(
@@ -299,8 +305,9 @@ final class JobRunner: Sendable {
     private static func end(
         _ id: String, _ status: String, _ message: String?, in transaction: StoreTransaction
     ) throws {
-        _ = try transaction.execute("DELETE FROM jobRuns WHERE status = ?", [.text(id)])
-        guard try transaction.exists("_JobStatus", id) else { return }
+        let ended = try transaction.execute("DELETE FROM jobRuns WHERE status = ?", [.text(id)])
+        // An end whose commit lost its answer may be stored already; it stays.
+        guard ended > 0, try transaction.exists("_JobStatus", id) else { return }
         var change: JSON = ["status": .string(status), "finishedAt": transaction.now.wire]
         if let message { change["message"] = .string(message) }
         _ = try transaction.update("_JobStatus", id, change, caller: .master)
