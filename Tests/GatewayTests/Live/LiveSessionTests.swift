@@ -184,6 +184,6 @@ import Testing
         for _ in 0..<20 { sink.deliver([(subscription, .event(event))]) }
         let hasRoom = backlog.add(LiveBacklog.bytesMax / 2)
         #expect(hasRoom)
-        withExtendedLifetime(texts) {}
+        withExtendedLifetime((texts, sink)) {}
     }
 }
