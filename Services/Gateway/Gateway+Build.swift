@@ -168,7 +168,7 @@ extension Controllers {
                 ? StorefrontController(services: services, configuration: configuration, cache: cache) : nil,
             config: ConfigController(services: services),
             live: LiveController(hub: hub),
-            logs: LogController(directory: cloud.logDirectory, secrets: configuration.secrets),
+            logs: LogController(directory: cloud.logDirectory, secrets: LogSecrets(configuration.secrets)),
             security: SecurityController(
                 configuration: configuration, settings: cloud, services: services, broker: broker, registry: registry),
             system: system, operations: operations,

@@ -228,6 +228,26 @@ test('rows are deleted, added and moved; a page that prevents it keeps them', as
   assert.deepEqual(table.rows, [c, d, a]);
 });
 
+test('a refusal takes back its own change alone', async () => {
+  const table = make('satchel-table');
+  const [a, b, c] = ['a', 'b', 'c'].map((objectId) => ({ objectId, name: objectId }));
+  table.rows = [a, b, c];
+  const waiting = [];
+  table.deleted = () => new Promise((resolve, reject) => waiting.push({ resolve, reject }));
+  const [first, second] = [table.remove(a), table.remove(b)];
+  waiting[1].resolve();
+  await second;
+  waiting[0].reject(new Error('no'));
+  await first;
+  assert.deepEqual(table.rows, [a, c]);
+  const third = table.remove(a);
+  const fresh = [{ ...a }, { ...c, name: 'new' }];
+  table.rows = fresh;
+  waiting[2].reject(new Error('no'));
+  await third;
+  assert.deepEqual(table.rows, fresh);
+});
+
 test('a selection is of one row or of several', () => {
   const table = make('satchel-table', { selection: 'multiple' });
   table.rows = [{ objectId: 'a' }, { objectId: 'b' }];

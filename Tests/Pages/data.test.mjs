@@ -190,6 +190,27 @@ test('a page that fails is told, and asked for again when it is wanted again', a
   assert.equal(pages.length, 10);
 });
 
+test('a change that was taken back or answered late leaves the other changes of its row', async () => {
+  const pages = new CursorPages(server(10).load);
+  await pages.want(0, 9);
+  const first = pages.at(3);
+  pages.change('o3', { name: 'a', size: 1 });
+  const second = pages.at(3);
+  pages.change('o3', { size: 2, note: 'b' });
+  pages.change('o3', { updatedAt: 'now' });
+  pages.takeBack(first, { name: 'a', size: 1 });
+  assert.deepEqual(pages.at(3), { objectId: 'o3', size: 2, note: 'b', updatedAt: 'now' });
+  pages.takeBack(second, { size: 2, note: 'b' });
+  assert.deepEqual(pages.at(3), { objectId: 'o3', size: 1, updatedAt: 'now' });
+  pages.change('o3', { size: { __op: 'Delete' } });
+  pages.takeBack({ objectId: 'o3', size: 1 }, { size: { __op: 'Delete' } });
+  assert.equal(pages.at(3).size, 1);
+  pages.put('o3', null);
+  pages.change('o3', { name: 'c' });
+  pages.takeBack(second, { size: 2 });
+  assert.equal(pages.at(3), null);
+});
+
 test('what scrolls is never higher than a browser can have it', () => {
   let start = 0;
   for (let row = 0; row < 1_000_000; row += 37) {

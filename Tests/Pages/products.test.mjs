@@ -5,6 +5,7 @@ import { loadView } from './pages.mjs';
 
 const { changedPrice, parsePercent, priceRows, saleRows } = await loadView('products/changes.js');
 const { planRows, productsAsCSV, readTable } = await loadView('products/csv.js');
+const { takenBack } = await loadView('products/form.js');
 const { changesOf } = await loadView('products/history.js');
 const { sentence } = await loadView('products/stock.js');
 
@@ -19,6 +20,15 @@ test('prices change by an amount, by percent or to one', () => {
   ];
   for (const [price, change, wanted] of rows) assert.equal(changedPrice(price, change), wanted);
   assert.ok(Number.isNaN(changedPrice(350, { kind: 'by', value: -351 })));
+});
+
+test('a change of a product is taken back without the pieces that were sold meanwhile', () => {
+  assert.deepEqual(takenBack({ name: 'Soap', stock: 4 }, { name: 'Oil', stock: 10 }), {
+    name: 'Soap',
+    stock: { __op: 'Increment', amount: -6 },
+  });
+  assert.deepEqual(takenBack({}, { stock: 10 }), { stock: { __op: 'Delete' } });
+  assert.deepEqual(takenBack({ stock: 4 }, { stock: { __op: 'Delete' } }), { stock: 4 });
 });
 
 test('percent is read as people write it', () => {

@@ -63,6 +63,21 @@ import WebService
         #expect(page.location == "/products/\(address)")
     }
 
+    @Test(arguments: ["A & B", ""], ["sku-1", "-1--a-"])
+    func anIdWithDashesIsFoundInItsAddress(_ name: String, _ id: String) throws {
+        let shop = try Self.shop()
+        let address = (name.isEmpty ? "--" : "a-b--") + id
+        let path = ["products", address]
+        #expect(shop.reply(to: Self.request("GET", path)).asks.asks.first?.path == "classes/Product/\(id)")
+        let product: JSON = ["objectId": .string(id), "name": .string(name)]
+        let none: (Int, JSON) = (200, ["results": []])
+        func page(_ path: [String]) -> ShopPage {
+            shop.reply(to: Self.request("GET", path, [(200, product), none, none])).page
+        }
+        #expect(page(path).status == 200)
+        #expect(page(["products", "old--" + id]).location == "/products/\(address)")
+    }
+
     @Test(
         arguments: [
             ("  For\u{00A0}dry \r\n skin.\n", "For dry skin."), ("", ""),

@@ -121,8 +121,8 @@ struct HookedRead: Sendable {
         return (changes, answer.objects)
     }
 
-    /// The objects that code returns, as the caller gets them. When some of them are stored, the caller gets the stored
-    /// versions that it may read. When none is stored, and with the master key, it gets the code's versions.
+    /// The objects that code returns, as the caller gets them: the code's versions when none has an id, and with the
+    /// master key. Otherwise the caller gets the stored versions that it may read, and no others.
     func answered(
         _ objects: [JSON], keys: [String], excludeKeys: [String]
     ) async throws(ParseError) -> [JSON] {

@@ -29,7 +29,7 @@ struct HookedReset: Sendable {
 
 extension AccountsController {
     /// Requests the mail with a reset link after the trigger has allowed it. Unknown addresses and allowed accounts get
-    /// the same response, at the same moments (`ResetDelay`).
+    /// the same response, after whole steps of time (`ResetDelay`): only a trigger that takes longer than one shows.
     /// - Throws: the trigger's refusal, which reveals that the account exists.
     func requestReset(
         to address: String, for request: ParseRequest, _ hook: HookedReset

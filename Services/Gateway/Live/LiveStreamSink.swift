@@ -3,7 +3,7 @@ import ParseProtocol
 import Synchronization
 
 /// Passes messages from the hub to an event stream.
-final class LiveStreamSink: LiveSink {
+package final class LiveStreamSink: LiveSink {
     private let continuation: AsyncStream<ByteBuffer>.Continuation
     private let subscription = Mutex<LiveSubscription?>(nil)
     private let bytesMax: Int
@@ -13,7 +13,7 @@ final class LiveStreamSink: LiveSink {
     /// - Parameters:
     ///   - bytesMax: bytes that may wait for a slow client; past them its stream ends.
     ///   - backlog: the bytes that wait for all clients.
-    init(_ continuation: AsyncStream<ByteBuffer>.Continuation, bytesMax: Int, backlog: LiveBacklog) {
+    package init(_ continuation: AsyncStream<ByteBuffer>.Continuation, bytesMax: Int, backlog: LiveBacklog) {
         self.continuation = continuation
         self.bytesMax = bytesMax
         self.backlog = backlog
@@ -31,7 +31,7 @@ final class LiveStreamSink: LiveSink {
         }
     }
 
-    func deliver(_ messages: SubscriptionRegistry.Deliveries.SubSequence) {
+    package func deliver(_ messages: SubscriptionRegistry.Deliveries.SubSequence) {
         for (_, message) in messages {
             switch message {
             case .subscribed(let cursor, let missed):
@@ -49,7 +49,7 @@ final class LiveStreamSink: LiveSink {
         }
     }
 
-    func stop() { continuation.finish() }
+    package func stop() { continuation.finish() }
 
     /// Sends a comment, which clients ignore. A client with waiting events needs none.
     func comment() {
@@ -73,11 +73,11 @@ final class LiveStreamSink: LiveSink {
         let waiting = waitingBytes.wrappingAdd(count, ordering: .relaxed).newValue
         // The first text passes at any size, as in `LiveQueue`.
         let hasRoom = backlog.add(count)
-        guard waiting == count || hasRoom && waiting <= bytesMax else {
-            // The client returns with the cursor of the last event that it received.
-            return continuation.finish()
-        }
-        continuation.yield(text)
+        if waiting == count || hasRoom && waiting <= bytesMax, case .enqueued = continuation.yield(text) { return }
+        // A stream that has ended takes no text, and its client may take long to read the earlier ones.
+        taken(count)
+        // The client returns with the cursor of the last event that it received.
+        continuation.finish()
     }
 
     private static func data(_ event: LiveDelivery) -> String {

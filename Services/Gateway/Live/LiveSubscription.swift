@@ -73,13 +73,16 @@ package final class LiveSubscription: Sendable {
     private let isLoggedOut = Atomic<Bool>(false)
 
     /// Records that the client has logged out of the session.
-    func logOut() { isLoggedOut.store(true, ordering: .releasing) }
+    package func logOut() { isLoggedOut.store(true, ordering: .releasing) }
 
-    /// The message that ends a subscription after an error. After a logout the client expects the end of its session,
-    /// and Node would end a process for an unhandled error.
-    func end(by error: ParseError) -> LiveMessage {
-        error.code == .invalidSessionToken && isLoggedOut.load(ordering: .acquiring)
-            ? .loggedOut : .ended(LiveProblem(error, requestId: requestId))
+    /// The message that ends a subscription after an error.
+    func end(by error: ParseError) -> LiveMessage { end(by: LiveProblem(error, requestId: requestId)) }
+
+    /// The message that ends a subscription. After a logout the client expects the end of its session, and Node would
+    /// end a process for an unhandled error.
+    func end(by problem: LiveProblem) -> LiveMessage {
+        problem.code == ParseError.Code.invalidSessionToken.rawValue && isLoggedOut.load(ordering: .acquiring)
+            ? .loggedOut : .ended(problem)
     }
 }
 

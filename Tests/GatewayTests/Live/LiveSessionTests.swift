@@ -1,4 +1,6 @@
 import GatewayService
+import Messages
+import NIOCore
 import ParseProtocol
 import Testing
 
@@ -165,5 +167,23 @@ import Testing
         backlog.add(-2)
         let again = backlog.add(1)
         #expect(again)
+    }
+
+    /// The client of the stream reads nothing, and events go on for a while.
+    @Test func whatAnEndedStreamDoesNotTakeCountsForNobody() {
+        let backlog = LiveBacklog()
+        let (texts, continuation) = AsyncStream.makeStream(of: ByteBuffer.self)
+        let sink = LiveStreamSink(continuation, bytesMax: 100, backlog: backlog)
+        let subscription = LiveSubscription(
+            requestId: 1,
+            query: SubscribedQuery(className: "Note", condition: Array("{}".utf8), keys: [], watch: []),
+            sessionToken: nil, sink: sink)
+        let event = LiveDelivery(
+            kind: .update, cursor: LiveCursor(feed: 1, position: 1), object: [UInt8](repeating: 0x20, count: 8 << 20),
+            original: nil)
+        for _ in 0..<20 { sink.deliver([(subscription, .event(event))]) }
+        let hasRoom = backlog.add(LiveBacklog.bytesMax / 2)
+        #expect(hasRoom)
+        withExtendedLifetime((texts, sink)) {}
     }
 }

@@ -169,6 +169,18 @@ import Testing
         #expect(next.calls.isEmpty)
     }
 
+    /// The session of the client that has logged out is unknown when the code for its last event is about to be called.
+    @Test func aSubscriptionThatLoggedOutEndsWithoutAnError() {
+        var turns = Self.turns()
+        let (left, expired) = (Self.subscription(1, token: "r:1"), Self.subscription(2, token: "r:2"))
+        let step = turns.take([(left, Self.event(1)), (expired, Self.event(1))]) { _ in true }
+        left.logOut()
+        for (call, expected) in zip(step.calls, ["1:out", "2:e209"]) {
+            let end = turns.finish(call.number, .ended(LiveProblem(209, "no")))
+            #expect(Self.short(end) == [expected])
+        }
+    }
+
     /// While the code is unreachable, no event bypasses it.
     @Test func aSubscriptionEndsWhereTheCodeCannotBeAsked() {
         var turns = Self.turns()

@@ -211,7 +211,7 @@ package struct LiveTriggerQueue {
     private mutating func end(_ subscription: LiveSubscription, _ problem: LiveProblem, _ step: inout Step) {
         subscription.end()
         forget(subscription)
-        step.deliveries.append((subscription, .ended(problem)))
+        step.deliveries.append((subscription, subscription.end(by: problem)))
         step.over.append(subscription)
     }
 

@@ -61,7 +61,7 @@ extension LogController {
         let sorted = Self.sorted(found.lines)
         let chosen = question.cursor == nil ? sorted.suffix(Int(question.options.size)) : sorted[...]
         return ParseResponse([
-            "entries": .array(chosen.map { redacted($0.json) }), "next": .string(found.cursor.text),
+            "entries": .array(chosen.map { secrets.redacted($0.json) }), "next": .string(found.cursor.text),
             "isMore": .bool(found.isMore), "isGap": .bool(found.isGap),
         ])
     }
@@ -74,7 +74,7 @@ extension LogController {
             guard let taken = Self.take(of: path, process, question.cursor, &found.isGap) else { continue }
             found.cursor.positions[process] = taken.position
             if taken.isMore { found.isMore = true }
-            found.lines += LogLine.all(taken.lines, of: process).filter { question.wants($0, redacted) }
+            found.lines += LogLine.all(taken.lines, of: process).filter { question.wants($0, secrets.redacted) }
         }
         return found
     }

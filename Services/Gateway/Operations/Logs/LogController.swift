@@ -4,8 +4,7 @@ import ParseProtocol
 /// `/scriptlog`: recent log lines of the processes of this host; master key only.
 struct LogController: Sendable {
     let directory: String
-    /// Texts that are redacted, should one ever get into the log.
-    let secrets: [String]
+    let secrets: LogSecrets
 
     /// Bytes read from the end of each process's file: some ten thousand lines, read in milliseconds.
     static let tailBytes: UInt64 = 1 << 20
@@ -63,7 +62,7 @@ struct LogController: Sendable {
         let sorted = Self.sorted(lines)
         let chosen =
             options.isAscending ? sorted.prefix(Int(options.size)) : sorted.reversed().prefix(Int(options.size))
-        return ParseResponse(.array(chosen.map { redacted($0.json) }))
+        return ParseResponse(.array(chosen.map { secrets.redacted($0.json) }))
     }
 
     static let disk = BlockingQueue("logs")
@@ -91,12 +90,5 @@ struct LogController: Sendable {
                 $0.level >= options.level && $0.time >= options.from && $0.time <= options.until
             }
         }
-    }
-
-    func redacted(_ line: JSON) -> JSON {
-        var text = line.serializedText
-        for secret in secrets where secret.utf8.count >= 8 { text.replace(secret, with: "…") }
-        text.replace(#/r:[0-9a-f]{32}/#) { _ in "r:…" }
-        return (try? JSON(parsing: text)) ?? .null
     }
 }

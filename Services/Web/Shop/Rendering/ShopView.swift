@@ -72,10 +72,12 @@ struct ShopView {
 
     static func picture(_ file: JSON?) -> String? { file?["url"]?.stringValue }
 
-    /// The path of an object's page: `/products/rose-serum-pR7dLw2sKe`.
+    /// The path of an object's page: `/products/rose-serum-pR7dLw2sKe`. An id of a moved shop that has dashes itself comes
+    /// after two, which no name has: `/products/rose-serum--sku-1`.
     static func href(_ folder: String, _ object: JSON, _ name: String) -> String {
         let id = object["objectId"]?.stringValue ?? ""
         let slug = slug(name)
+        guard !id.contains("-") else { return "/\(folder)/" + "\(slug)--\(id)".percentEncoded }
         return "/\(folder)/" + (slug.isEmpty ? id : "\(slug)-\(id)").percentEncoded
     }
 
@@ -110,7 +112,10 @@ struct ShopView {
     }
 
     /// The object's id in a path of `href`.
-    static func id(in component: String) -> String { component.split(separator: "-").last.map(String.init) ?? "" }
+    static func id(in component: String) -> String {
+        if let dashes = component.range(of: "--") { return String(component[dashes.upperBound...]) }
+        return component.split(separator: "-").last.map(String.init) ?? ""
+    }
 
     /// The lines of a bag or a receipt.
     func lines(_ bag: JSON) -> [[String: Any]] {

@@ -166,9 +166,12 @@ export class SatchelTable extends TableView {
       const values = { title: this.titleOf(row), place: this.#rows.indexOf(row) + 1, n: this.#rows.length };
       this.announce(this.text(news, values));
     } catch (error) {
-      // Rows that were loaded meanwhile stay.
-      const later = this.#rows.filter((other) => !rows.includes(other));
-      this.#rows = [...before, ...later];
+      // What was loaded, added and deleted meanwhile stays so.
+      const now = new Map(this.#rows.map((one) => [keyOf(one), one]));
+      const [known, own] = [before, rows].map((list) => new Set(list.map(keyOf)));
+      const kept = before.filter((one) => now.has(keyOf(one)) || !own.has(keyOf(one)));
+      const later = this.#rows.filter((one) => !known.has(keyOf(one)) && !own.has(keyOf(one)));
+      this.#rows = [...kept.map((one) => now.get(keyOf(one)) ?? one), ...later];
       this.show();
       this.warn(this.failed(error));
     }

@@ -13,7 +13,7 @@ import { number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { icon } from '../../shared/icons.js';
 import { cached } from '../../shared/store.js';
-import { reverse } from '../../shared/undo.js';
+import { changed, reverse } from '../../shared/undo.js';
 import { runs } from '../shell/areas.js';
 import { index } from '../browser/classes.js';
 import { box, column } from '../browser/columns.js';
@@ -96,24 +96,21 @@ export async function render(view) {
   async function add() {
     if (await addRow(className, columns)) router.refresh();
   }
-  async function save(row, changed, isUndo = false) {
-    const next = { ...row, ...changed };
-    for (const [name, value] of Object.entries(changed)) if (value?.__op === 'Delete') delete next[name];
-    pages.put(row.objectId, next);
+  async function save(row, change, isUndo = false) {
+    pages.change(row.objectId, change);
     try {
-      const saved = { ...next, ...(await update(className, row.objectId, changed)) };
-      pages.put(row.objectId, saved);
-      const undo = () => save(saved, reverse(row, changed), true);
+      pages.change(row.objectId, await update(className, row.objectId, change));
+      const undo = () => save(changed(row, change), reverse(row, change), true);
       if (!isUndo) toast(t('object.saved', { name: row.objectId }), 'good', undo);
     } catch (error) {
-      pages.put(row.objectId, row);
+      pages.takeBack(row, change);
       throw error;
     }
   }
   function enter({ row, column, cell, index }) {
     if (!row || deletions.has(row.objectId)) return;
     if (viewer) return failure(new Error(t('viewer.readOnly')));
-    if (column.name === 'objectId') return editRow(row, (changed) => save(row, changed));
+    if (column.name === 'objectId') return editRow(row, (change) => save(row, change));
     if (!isEditable(column)) return failure(new Error(t('data.fixed', { field: column.name })));
     const done = edit(
       { row, column, cell, className },

@@ -8,13 +8,12 @@ import { errorText, toast } from '../../shared/elements/toast.js';
 import { dateTime, moneyKeys, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { about, fieldError, problemLine } from '../../shared/problems.js';
-import { reverse } from '../../shared/undo.js';
 import { settle } from '../../shared/unsaved.js';
 import { photoField } from '../forms/photo-field.js';
 import { heading } from '../lists/listing.js';
 import { refill } from '../live/keep-focus.js';
 import { followed, followProduct } from '../live/product.js';
-import { typedIn, valuesOf } from '../products/form.js';
+import { takenBack, typedIn, valuesOf } from '../products/form.js';
 import { rating, readPrice, readStock } from '../products/grid.js';
 import { historyCard } from '../products/history.js';
 import { brands } from '../products/new-product.js';
@@ -128,7 +127,7 @@ function editor(first, known, photo, more, redraw) {
     settle(form);
     await redraw();
     const takeBack = async () => {
-      await update('Product', before.objectId, reverse(before, change));
+      await update('Product', before.objectId, takenBack(before, change));
       await redraw();
     };
     // The files of an earlier photo may be deleted.

@@ -154,7 +154,7 @@ async function show(review, isHidden, redraw) {
   }
 }
 
-/** The request includes the text that the operator read, because another operator may have decided in the meantime. */
+/** Hides only the text that the operator read: its author may have changed it in the meantime. */
 function hide(review, redraw) {
   const takeBack = async () => {
     await run('showReview', { reviewId: review.objectId });

@@ -39,11 +39,13 @@ export async function missingModule(error) {
 }
 
 const RELOADED = 'satchel.reloaded';
+/** Milliseconds within which the page is not loaded anew again: that did not help. */
+const ONCE = 60_000;
 
 function reloadOnce() {
   try {
-    if (sessionStorage.getItem(RELOADED)) return false;
-    sessionStorage.setItem(RELOADED, 'yes');
+    if (Math.abs(Date.now() - Number(sessionStorage.getItem(RELOADED))) < ONCE) return false;
+    sessionStorage.setItem(RELOADED, Date.now());
   } catch {
     return false;
   }

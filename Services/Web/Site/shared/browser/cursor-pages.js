@@ -1,6 +1,8 @@
 // A class' rows, page after page by the server's cursors. Only pages near the visible rows are kept, so that a million
 // rows need no more memory than a thousand. A dropped page is requested again from its start.
 
+import { changed, reverse } from '../undo.js';
+
 export class CursorPages {
   #load;
   #size;
@@ -106,6 +108,25 @@ export class CursorPages {
       if (index >= 0) page[index] = row;
     }
     this.onchange();
+  }
+
+  /** Shows a change of the row with this id; its other fields stay as they are shown. */
+  change(objectId, change) {
+    const row = this.#kept(objectId);
+    if (row) this.put(objectId, changed(row, change));
+  }
+
+  /** Takes back a change of a row, except for fields that were changed again since then. */
+  takeBack(row, change) {
+    const now = this.#kept(row.objectId);
+    if (!now) return;
+    const made = changed(row, change);
+    const mine = Object.entries(change).filter(([name]) => now[name] === made[name]);
+    this.put(row.objectId, changed(now, reverse(row, Object.fromEntries(mine))));
+  }
+
+  #kept(objectId) {
+    return this.kept.find((row) => row.objectId === objectId);
   }
 }
 
