@@ -35,6 +35,7 @@ import Testing
         classes: [
             ClassDefinition("Note"), ClassDefinition("Known", fields: ["text": .string, "rank": .number]),
             ClassDefinition("Marked"), ClassDefinition("Counted"), ClassDefinition("Category"),
+            ClassDefinition("_Session", permissions: .masterOnly),
         ],
         migrations: [Migration(1, "tables", ["CREATE TABLE marks(user TEXT)"])]
     ) { _ in ["Marked": Marking(), "Counted": Counting()] }
@@ -371,6 +372,36 @@ import Testing
             let refused = try await save(bench, "Marked", #"{"refused":1}"#, proposedId: "markedMar2", key: "l")
             #expect(refused.outcome.failure.code == 142)
             #expect(refused.outcome.failure.message == "Refused by its rules.")
+        }
+    }
+
+    // MARK: Sessions
+
+    @Test func theReadOnlyKeyReadsNoSession() async throws {
+        try await withShop { bench, _, _ in
+            let find = FindRequest.with {
+                $0.className = "_Session"
+                $0.limit = 1
+            }
+            let live = LiveSubscribe.with {
+                $0.className = "_Session"
+                $0.checks = true
+            }
+            func read(with key: Principal) async throws {
+                try await bench.ask("shop.find.v1", find, as: key)
+            }
+            func subscribe(with key: Principal) async throws {
+                try await bench.ask("shop.liveSubscribe.v1", live, documents: [Array("{}".utf8)], as: key)
+            }
+            var key = Principal.with { $0.master = true }
+            try await read(with: key)
+            try await subscribe(with: key)
+            key.readOnly = true
+            let readOnlyKey = key
+            let found = await #expect(throws: BusFailure.self) { try await read(with: readOnlyKey) }
+            #expect(found?.failure.code == 119)
+            let subscribed = await #expect(throws: BusFailure.self) { try await subscribe(with: readOnlyKey) }
+            #expect(subscribed?.failure.code == 119)
         }
     }
 

@@ -9,7 +9,7 @@ extension ServiceRoutes {
     mutating func installObjects() {
         let calls = ObjectCalls(of: host.plan.name)
         let rules = rules
-        let readingCaller = host.plan.readingCaller
+        let plan = host.plan
         let completion = host.plan.completion
         /// The body with data that only the requesting client may see.
         let completed: @Sendable (ShownAnswer, ServiceRequest, StoreReader) throws -> [UInt8] = {
@@ -17,8 +17,7 @@ extension ServiceRoutes {
             try completion?(answer, request, reader) ?? answer.body
         }
         let caller: @Sendable (Principal, String) -> Caller = { principal, className in
-            // A session token lets its reader act as the user, so the read-only key must not read any session.
-            principal.readOnly && className == "_Session" ? .anonymous : readingCaller(principal)
+            plan.caller(principal, reading: className)
         }
 
         let isSchemaClosed = host.quotas.settings.isSchemaClosed
