@@ -375,6 +375,37 @@ import Testing
         }
     }
 
+    // MARK: Object reads
+
+    /// The small objects of the second class follow a large one, and no longer fit.
+    @Test func theEstimateOfAFetchCountsWhatWasFoundBefore() async throws {
+        try await withShop { bench, _, _ in
+            let large = JSON.object(["text": .string(String(repeating: "x", count: 50_000))])
+            let text = String(decoding: large.serialized, as: UTF8.self)
+            _ = try await save(bench, "Note", text, proposedId: "noteNoteNo", key: "k")
+            _ = try await save(bench, "Known", #"{"text":"a"}"#, proposedId: "knownKnown", key: "l")
+            var message = FetchRequest.with {
+                $0.wanted = [("Note", "noteNoteNo"), ("Known", "knownKnown")].map { className, id in
+                    ClassIds.with {
+                        $0.className = className
+                        $0.objectIds = [id]
+                    }
+                }
+            }
+            let whole = try await bench.ask("shop.fetch.v1", message).documents
+            #expect(whole.count == 2)
+            let bytes = whole.reduce(0) { $0 + $1.count }
+            message.answerBytesMax = UInt32(bytes - 1)
+            let refused = try await bench.ask("shop.fetch.v1", message)
+            let needed = Int(try FetchReply(serializedBytes: refused.body).bytesNeeded)
+            #expect(refused.documents.isEmpty)
+            #expect((bytes...bytes * 2).contains(needed), "\(needed)")
+            message.answerBytesMax = UInt32(needed)
+            let again = try await bench.ask("shop.fetch.v1", message)
+            #expect(again.documents == whole)
+        }
+    }
+
     // MARK: Sessions
 
     @Test func theReadOnlyKeyReadsNoSession() async throws {
