@@ -140,6 +140,39 @@ final class MovingShop {
         }
     }
 
+    // MARK: Other sessions
+
+    /// A session of another program with the schema.
+    func session() throws -> Session { try Session(connection, schema: schema.name) }
+
+    final class Session {
+        private let process = Process()
+        private let input = Pipe()
+        private let output = Pipe()
+
+        fileprivate init(_ connection: String, schema: String) throws {
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            process.arguments = ["psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "--dbname", connection]
+            process.standardInput = input
+            process.standardOutput = output
+            try process.run()
+            try run("SET search_path = \"\(schema)\"")
+        }
+
+        deinit {
+            try? input.fileHandleForWriting.close()
+            process.waitUntilExit()
+        }
+
+        /// Runs statements without results, and returns when they are done.
+        /// - Throws: when one failed, which ends the session.
+        func run(_ sql: String) throws {
+            try input.fileHandleForWriting.write(contentsOf: Data("\(sql);\n\\! echo done\n".utf8))
+            let answer = output.fileHandleForReading.availableData
+            guard answer == Data("done\n".utf8) else { throw ParseError.internalError }
+        }
+    }
+
     // MARK: Content
 
     static let ownTables = [

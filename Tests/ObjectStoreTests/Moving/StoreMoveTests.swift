@@ -151,6 +151,24 @@ import Testing
         #expect(try await shop.names(["code": "turn"]) == ["Wandered 199 soap"])
     }
 
+    /// Its number is lower than those of changes that were committed before.
+    @Test func aChangeThatIsCommittedLateIsThere() async throws {
+        let shop = try await shop()
+        _ = try await fill(shop)
+        try await shop.move()
+        try await shop.reopen(isNoted: true)
+        let other = try shop.session()
+        try other.run(#"BEGIN; INSERT INTO marks(day, mark) VALUES (70, '\x01')"#)
+        try await shop.store.write { try $0.execute("INSERT INTO marks(day, mark) VALUES (80, x'01')") }
+        var expected: [String: [[SQLValue]]] = [:]
+        try await shop.move(after: { _ in
+            try other.run("COMMIT")
+            expected = try await shop.content()
+        })
+        #expect(expected["marks"]?.count == 6)
+        #expect(try await shop.content() == expected)
+    }
+
     private static func objects(of className: String, _ transaction: StoreTransaction) throws -> String {
         "o\(try transaction.rows("SELECT id FROM classes WHERE name = ?", [.text(className)]).first?.int(0) ?? 0)"
     }
