@@ -169,6 +169,27 @@ import Testing
         #expect(try await shop.content() == expected)
     }
 
+    /// The leader ends before the other process, whose last change is committed during the last step.
+    @Test func theMoveWaitsForEveryProcessThatWrites() async throws {
+        let shop = try await shop()
+        _ = try await fill(shop)
+        try await shop.move()
+        try await shop.reopen(isNoted: true, writers: .every)
+        let other = try MovingShop.UncheckedBox(shop.session())
+        try other.value.place(isHeld: true)
+        try other.value.run(#"BEGIN; INSERT INTO marks(day, mark) VALUES (70, '\x01')"#)
+        var ending: Task<Void, any Error>?
+        try await shop.move(after: { _ in
+            ending = Task.detached {
+                try await Task.sleep(for: .seconds(2))
+                try other.value.run("COMMIT")
+                try other.value.place(isHeld: false)
+            }
+        })
+        try await ending?.value
+        #expect(try await shop.content()["marks"]?.count == 5)
+    }
+
     private static func objects(of className: String, _ transaction: StoreTransaction) throws -> String {
         "o\(try transaction.rows("SELECT id FROM classes WHERE name = ?", [.text(className)]).first?.int(0) ?? 0)"
     }
