@@ -36,7 +36,7 @@ package struct ServiceBooks {
 
     /// Answers `{check}` with `{rows, found}`, and `{list, after}` with the next page of `{rows}`. `{provider}`: no
     /// database has an outside provider's list.
-    /// - Throws: `.invalidJSON` (107) for anything else; errors of the database.
+    /// - Throws: `.invalidJSON` (107) for anything else; errors of the database and of the folder of files.
     package func answer(_ question: JSON) throws -> JSON {
         if let name = question["check"]?.stringValue, let check = BookCheck.all.first(where: { $0.name == name }) {
             return try answer(check)
@@ -44,7 +44,7 @@ package struct ServiceBooks {
         if let name = question["list"]?.stringValue, let list = BookList.all.first(where: { $0.name == name }) {
             let after = question["after"]?.stringValue ?? ""
             if list == .filesOnDisk {
-                return ["rows": .array(filesOnDisk(after: after).map { ["key": .string($0)] })]
+                return ["rows": .array(try filesOnDisk(after: after).map { ["key": .string($0)] })]
             }
             if list == .objectsInBucket { return try objectsInBucket() }
             let rows = try read(list.sql, list.columns, after, Int64(Self.pageRows))
@@ -78,15 +78,20 @@ package struct ServiceBooks {
             .validationError, "It should have \(count) files. scripts/verify without --backup lists it.")
     }
 
-    /// The names of the next files, in order: `<first two characters>/<name>`.
-    private func filesOnDisk(after: String) -> [String] {
+    /// The names of the next files, in order: `<first two characters>/<name>`. A missing folder has no files.
+    /// - Throws: `CocoaError` for a folder that cannot be read: its files are not lost.
+    private func filesOnDisk(after: String) throws -> [String] {
         guard let files else { return [] }
-        func names(_ folder: String) -> [String] {
-            ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
+        func names(_ folder: String) throws -> [String] {
+            do {
+                return try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+            } catch let error as CocoaError where [.fileReadNoSuchFile, .fileNoSuchFile].contains(error.code) {
+                return []
+            }
         }
         var page: [String] = []
-        for shard in names(files) where shard.utf8.count == 2 && shard >= after.prefix(2) {
-            page += names("\(files)/\(shard)").filter { $0 > after }
+        for shard in try names(files) where shard.utf8.count == 2 && shard >= after.prefix(2) {
+            page += try names("\(files)/\(shard)").filter { $0 > after }
             if page.count >= Self.pageRows { break }
         }
         return Array(page.prefix(Self.pageRows))

@@ -46,11 +46,15 @@ public struct ServiceConfiguration: Sendable {
     /// `scripts/move` writes the current place to `<service>.database` (`sqlite` or a connection string), which takes
     /// precedence because the settings of a running suite do not change. Otherwise `SATCHEL_<SERVICE>_DATABASE`
     /// applies, or `SATCHEL_DATABASE` for all services.
+    /// - Throws: `StartupProblem` for an invalid connection string, and for a `<service>.database` that cannot be read:
+    ///   the settings may name a place that the data have left.
     private func server(_ service: String) throws(StartupProblem) -> String? {
-        if let data = FileManager.default.contents(atPath: "\(dataDirectory)/\(service).database") {
+        let path = "\(dataDirectory)/\(service).database"
+        if let data = FileManager.default.contents(atPath: path) {
             let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
             return text == Self.sqlite ? nil : try Self.connection(text, "\(service).database")
         }
+        guard access(path, F_OK) != 0, errno == ENOENT else { throw StartupProblem("\(path) cannot be read.") }
         for name in ["satchel.\(service).database", "satchel.database"] {
             if let text = settings[name] { return try Self.connection(text, Settings.variable(name)) }
         }

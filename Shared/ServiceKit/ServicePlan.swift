@@ -44,6 +44,12 @@ public struct ServicePlan: Sendable {
         self.ownsUnknownClasses = ownsUnknownClasses
     }
 
+    /// The caller whose rights apply to a read of the class. A session token lets its reader act as the user, so the
+    /// read-only key must not read any session.
+    func caller(_ principal: Principal, reading className: String) -> Caller {
+        principal.readOnly && className == "_Session" ? .anonymous : readingCaller(principal)
+    }
+
     /// Identifies the rules and tables that replicas must share to write together: the release and its migrations.
     /// Never 0.
     var edition: UInt64 {

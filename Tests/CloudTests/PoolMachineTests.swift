@@ -299,6 +299,15 @@ import Testing
         #expect(subject.tick(after: PoolMachine.loadMax).contains(.kill(1)))
     }
 
+    @Test func codeThatTakesTooLongToLoadIsTriedAgainAfterAPause() {
+        var subject = Subject(processes: 1)
+        _ = subject.does { $0.begin(now: $1, &$2) }
+        _ = subject.tick(after: PoolMachine.loadMax)
+        #expect(subject.ended(1) == [])
+        #expect(subject.tick(after: PoolMachine.backOff.lowerBound - 1) == [])
+        #expect(subject.tick(after: 1) == [.start(2)])
+    }
+
     @Test func aCallThatNobodyTookInTimeWasNotBegun() {
         var subject = Subject(processes: 1)
         _ = subject.does { $0.begin(now: $1, &$2) }

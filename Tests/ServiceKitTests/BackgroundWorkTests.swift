@@ -56,6 +56,8 @@ import Testing
         var pace = BackgroundPace(interval: .seconds(10))
         #expect(pace.next(after: .due(in: .seconds(3))) == .wait(.seconds(3)))
         #expect(pace.next(after: .due(in: .seconds(3600))) == .wait(.seconds(10)))
+        #expect(pace.next(after: .due(in: .milliseconds(100))) == .wait(.milliseconds(100)))
+        #expect(pace.next(after: .due(in: .milliseconds(1))) == .wait(.milliseconds(50)))
         // Overdue work that could not start does not cause a busy loop.
         for overdue in [Duration.zero, .milliseconds(-5), .seconds(-86_400)] {
             #expect(pace.next(after: .due(in: overdue)) == .wait(.milliseconds(250)))

@@ -35,6 +35,7 @@ import Testing
         classes: [
             ClassDefinition("Note"), ClassDefinition("Known", fields: ["text": .string, "rank": .number]),
             ClassDefinition("Marked"), ClassDefinition("Counted"), ClassDefinition("Category"),
+            ClassDefinition("_Session", permissions: .masterOnly),
         ],
         migrations: [Migration(1, "tables", ["CREATE TABLE marks(user TEXT)"])]
     ) { _ in ["Marked": Marking(), "Counted": Counting()] }
@@ -371,6 +372,67 @@ import Testing
             let refused = try await save(bench, "Marked", #"{"refused":1}"#, proposedId: "markedMar2", key: "l")
             #expect(refused.outcome.failure.code == 142)
             #expect(refused.outcome.failure.message == "Refused by its rules.")
+        }
+    }
+
+    // MARK: Object reads
+
+    /// The small objects of the second class follow a large one, and no longer fit.
+    @Test func theEstimateOfAFetchCountsWhatWasFoundBefore() async throws {
+        try await withShop { bench, _, _ in
+            let large = JSON.object(["text": .string(String(repeating: "x", count: 50_000))])
+            let text = String(decoding: large.serialized, as: UTF8.self)
+            _ = try await save(bench, "Note", text, proposedId: "noteNoteNo", key: "k")
+            _ = try await save(bench, "Known", #"{"text":"a"}"#, proposedId: "knownKnown", key: "l")
+            var message = FetchRequest.with {
+                $0.wanted = [("Note", "noteNoteNo"), ("Known", "knownKnown")].map { className, id in
+                    ClassIds.with {
+                        $0.className = className
+                        $0.objectIds = [id]
+                    }
+                }
+            }
+            let whole = try await bench.ask("shop.fetch.v1", message).documents
+            #expect(whole.count == 2)
+            let bytes = whole.reduce(0) { $0 + $1.count }
+            message.answerBytesMax = UInt32(bytes - 1)
+            let refused = try await bench.ask("shop.fetch.v1", message)
+            let needed = Int(try FetchReply(serializedBytes: refused.body).bytesNeeded)
+            #expect(refused.documents.isEmpty)
+            #expect((bytes...bytes * 2).contains(needed), "\(needed)")
+            message.answerBytesMax = UInt32(needed)
+            let again = try await bench.ask("shop.fetch.v1", message)
+            #expect(again.documents == whole)
+        }
+    }
+
+    // MARK: Sessions
+
+    @Test func theReadOnlyKeyReadsNoSession() async throws {
+        try await withShop { bench, _, _ in
+            let find = FindRequest.with {
+                $0.className = "_Session"
+                $0.limit = 1
+            }
+            let live = LiveSubscribe.with {
+                $0.className = "_Session"
+                $0.checks = true
+            }
+            func read(with key: Principal) async throws {
+                try await bench.ask("shop.find.v1", find, as: key)
+            }
+            func subscribe(with key: Principal) async throws {
+                try await bench.ask("shop.liveSubscribe.v1", live, documents: [Array("{}".utf8)], as: key)
+            }
+            var key = Principal.with { $0.master = true }
+            try await read(with: key)
+            try await subscribe(with: key)
+            key.readOnly = true
+            let readOnlyKey = key
+            let found = await #expect(throws: BusFailure.self) { try await read(with: readOnlyKey) }
+            #expect(found?.failure.code == 119)
+            let subscribed = await #expect(throws: BusFailure.self) { try await subscribe(with: readOnlyKey) }
+            #expect(subscribed?.failure.code == 119)
         }
     }
 

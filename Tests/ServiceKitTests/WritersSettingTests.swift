@@ -1,14 +1,17 @@
+import Foundation
 import ObjectStore
 import ProcessKit
 import ServiceKit
 import Testing
 
-/// Which replicas of a service write, depending on the settings. No I/O.
+/// Which replicas of a service write, depending on the settings.
 @Suite struct WritersSettingTests {
     private static let server = "postgresql://shop@db/shop"
 
-    private func writers(_ service: String, _ settings: [String: String]) throws -> StoreWriters {
-        let settings = Settings(settings.merging(["SATCHEL_DATA": "/tmp/x"]) { $1 })
+    private func writers(
+        _ service: String, _ settings: [String: String], data: String = "/tmp/x"
+    ) throws -> StoreWriters {
+        let settings = Settings(settings.merging(["SATCHEL_DATA": data]) { $1 })
         return try ServiceConfiguration(service: service, settings: settings).writers(ServicePlan(name: service))
     }
 
@@ -43,6 +46,19 @@ import Testing
     ])
     func whatCannotBeEndsTheStart(service: String, settings: [String: String]) {
         #expect(throws: StartupProblem.self) { _ = try writers(service, settings) }
+    }
+
+    /// The settings may still name the place where the data were before `scripts/move`.
+    @Test func aPlaceThatCannotBeReadEndsTheStart() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "satchel-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let place = folder.appending(path: "catalog.database")
+        // A folder in place of the file: even root cannot read it as a file.
+        try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+        let settings = ["SATCHEL_WRITERS": "every"]
+        let problem = #expect(throws: StartupProblem.self) { _ = try writers("catalog", settings, data: folder.path) }
+        #expect(problem?.description.contains("catalog.database cannot be read") == true)
+        #expect(try writers("orders", settings, data: folder.path) == .one)
     }
 
     /// The dialect `plain` was removed; its default, `full`, is ignored.

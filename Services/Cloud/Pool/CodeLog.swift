@@ -3,7 +3,7 @@ import Logging
 import ParseProtocol
 
 /// Log lines about cloud code.
-struct CodeLog {
+package struct CodeLog {
     let logger: Logger
 
     /// Logs a call that failed. An error with a custom code is logged at level info: it is part of the code's logic.
@@ -71,11 +71,13 @@ struct CodeLog {
         ["code.call": "\(run.name)", "request.id": "\(run.traceId)"]
     }
 
+    /// Limit of Unicode scalars, because one character may consist of any number of them.
     private static let textMax = 8 << 10
 
     /// Keeps the text on one line, so that code cannot forge the log lines of other components.
-    static func oneLine(_ text: String) -> String {
-        String(text.prefix(textMax)).split(omittingEmptySubsequences: true, whereSeparator: \.isNewline)
+    package static func oneLine(_ text: String) -> String {
+        String(text.unicodeScalars.prefix(textMax))
+            .split(omittingEmptySubsequences: true, whereSeparator: \.isNewline)
             .joined(separator: "\\n")
     }
 }

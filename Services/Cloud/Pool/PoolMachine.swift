@@ -41,7 +41,8 @@ package struct PoolMachine {
     package static let graceMax: Milliseconds = 1_000
     /// A call past its limit leaves unfinished work in its process. After this many such calls the process is replaced.
     package static let lateMax = 32
-    /// A process that ran this long did not fail because of its code: when it ends, the next one starts at once.
+    /// A process that loaded its code and ran this long did not fail because of it: when it ends, the next one starts at
+    /// once.
     package static let stableAfter: Milliseconds = 10_000
     /// The delay before a start; doubles with every process that ends early.
     package static let backOff: ClosedRange<Milliseconds> = 100...10_000
@@ -60,6 +61,8 @@ package struct PoolMachine {
         let slot: Int
         let startedAt: Milliseconds
         var phase = Phase.loading
+        /// Whether it has loaded the code.
+        var hasLoaded = false
         var runs: Set<RunID> = []
         /// When it last answered a ping, or since when it is busy.
         var lastHeard: Milliseconds
@@ -147,6 +150,7 @@ package struct PoolMachine {
             return end(id, &actions)
         }
         processes[id]?.phase = .ready
+        processes[id]?.hasLoaded = true
         processes[id]?.lastHeard = now
         tell("", &actions)
         sendWaiting(now: now, &actions)
@@ -175,7 +179,7 @@ package struct PoolMachine {
     private mutating func replace(_ process: Process, now: Milliseconds, _ actions: inout [Action]) {
         let slot = process.slot
         slots[slot].process = nil
-        let lived = process.phase == .loading ? 0 : now - process.startedAt
+        let lived = process.hasLoaded ? now - process.startedAt : 0
         guard lived < Self.stableAfter else {
             slots[slot].failures = 0
             return start(slot, now: now, &actions)

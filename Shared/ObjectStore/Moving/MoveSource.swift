@@ -70,8 +70,11 @@ final class MoveSource {
                 }
                 return true
             }
-            let lock = PostgreSQLWriter.lock(of: server.schema)
-            return try connection.rows("SELECT pg_try_advisory_lock(\(lock))").first?.int(0) == 1
+            // Where every process writes, only the leader has the first lock, and all share the second.
+            return try ["writer", "place"].allSatisfy { subject in
+                let lock = PostgreSQLWriter.lock(subject, of: server.schema)
+                return try connection.rows("SELECT pg_try_advisory_lock(\(lock))").first?.int(0) == 1
+            }
         }
     }
 

@@ -29,6 +29,9 @@ public final class StoreMove {
     private let hasLog: Bool
     /// The number of the last applied change.
     private var taken: Int64 = 0
+    /// Numbers up to `taken` without a visible change. On a server, a change gets its number before its commit, so that
+    /// it may appear after higher ones; or its transaction was rolled back.
+    private var missing: Set<Int64> = []
     /// Rows that differed during the comparison, to be checked again in the next round.
     private var suspects: [String: Set<[SQLValue]>] = [:]
 
@@ -75,7 +78,7 @@ public final class StoreMove {
         let schema = try Schema.load(source.connection)
         for info in schema.classes.values { try make(info) }
         try matchTables()
-        taken = try lastChange()
+        taken = try source.connection.dialect == .sqlite ? lastChange() : 0
         for name in tables.keys.sorted() { try copy(name) }
         try round()
         awaited = Set(infos.keys)
@@ -219,17 +222,28 @@ public final class StoreMove {
         defer { try? source.connection.execute("COMMIT") }
         let last = try lastChange()
         try followClasses()
-        let first = taken
-        try eachChange(after: first, through: last) { try remove($0, of: $1) }
-        try eachChange(after: first, through: last) { try add($0, to: $1) }
-        try eachChange(after: first, through: last) { try requireSame($0, of: $1) }
+        let (late, first) = (try lateChanges(), taken)
+        try eachChange(late, after: first, through: last) { try remove($0, of: $1) }
+        try eachChange(late, after: first, through: last) { try add($0, to: $1) }
+        try eachChange(late, after: first, through: last) { try requireSame($0, of: $1) }
         for (name, keys) in suspects {
             guard let pair = tables[name] else { continue }
             try requireSame(keys, of: pair)
         }
         suspects = [:]
+        missing.subtract(late)
         taken = last
-        return Int(last - first)
+        return late.count + Int(last - first)
+    }
+
+    /// The numbers of missing changes that are visible now.
+    private func lateChanges() throws -> [Int64] {
+        guard !missing.isEmpty else { return [] }
+        let isMissing = source.connection.dialect.isIn("?", as: .integer)
+        let numbers = JSON.array(missing.map { .int($0) }).serializedText
+        return try source.connection.rows(
+            "SELECT seq FROM \(ChangeCapture.log) WHERE seq\(isMissing) ORDER BY seq", [.text(numbers)]
+        ).map { try $0.int(0) }
     }
 
     private func deriveAwaited() throws {
@@ -239,30 +253,44 @@ public final class StoreMove {
 
     private typealias Pair = (source: MovedTable, target: MovedTable)
 
-    /// Iterates over recorded changes in batches: passes the keys of each table to `body`.
+    /// Iterates over recorded changes in batches, first over those with the numbers `late`: passes the keys of each
+    /// table to `body`. Notes which numbers are missing.
     private func eachChange(
-        after first: Int64, through last: Int64, _ body: (Set<[SQLValue]>, Pair) throws -> Void
+        _ late: [Int64], after first: Int64, through last: Int64, _ body: (Set<[SQLValue]>, Pair) throws -> Void
     ) throws {
         let columns = ChangeCapture.keyColumns.joined(separator: ", ")
+        let sql = "SELECT seq, relation, \(columns) FROM \(ChangeCapture.log) WHERE"
+        let isLate = source.connection.dialect.isIn("?", as: .integer)
+        var rest = late[...]
+        while !rest.isEmpty {
+            let numbers = JSON.array(rest.prefix(Self.changesAtOnce).map { .int($0) }).serializedText
+            rest = rest.dropFirst(Self.changesAtOnce)
+            try pass(source.connection.rows("\(sql) seq\(isLate)", [.text(numbers)]), to: body)
+        }
         var place = first
         while place < last {
             let changes = try source.connection.rows(
-                """
-                SELECT seq, relation, \(columns) FROM \(ChangeCapture.log) WHERE seq > ? AND seq <= ? ORDER BY seq \
-                LIMIT \(Self.changesAtOnce)
-                """, [.int(place), .int(last)])
-            guard let end = try changes.last?.int(0) else { return }
-            place = end
-            var keys: [String: Set<[SQLValue]>] = [:]
+                "\(sql) seq > ? AND seq <= ? ORDER BY seq LIMIT \(Self.changesAtOnce)", [.int(place), .int(last)])
+            guard !changes.isEmpty else { return }
             for change in changes {
-                guard let pair = tables[try change.text(1)] else { continue }
-                keys[pair.source.name, default: []].insert(
-                    ChangeCapture.key(Array(change.values.dropFirst(2)), of: pair.source))
+                let number = try change.int(0)
+                missing.formUnion((place + 1)..<number)
+                place = number
             }
-            for (name, keys) in keys {
-                guard let pair = tables[name] else { continue }
-                try body(keys, pair)
-            }
+            try pass(changes, to: body)
+        }
+    }
+
+    private func pass(_ changes: [SQLRow], to body: (Set<[SQLValue]>, Pair) throws -> Void) throws {
+        var keys: [String: Set<[SQLValue]>] = [:]
+        for change in changes {
+            guard let pair = tables[try change.text(1)] else { continue }
+            keys[pair.source.name, default: []].insert(
+                ChangeCapture.key(Array(change.values.dropFirst(2)), of: pair.source))
+        }
+        for (name, keys) in keys {
+            guard let pair = tables[name] else { continue }
+            try body(keys, pair)
         }
     }
 

@@ -5,8 +5,11 @@ public struct ResponseTooBig: Error {
     let rows: Int
 
     /// The estimated bytes of the whole response from its first rows, plus an eighth; at most the store's limit.
-    /// - Parameter wanted: the maximum number of rows.
-    public func needed(rows wanted: Int) -> Int {
+    /// - Parameters:
+    ///   - wanted: the maximum number of rows.
+    ///   - earlier: what was found before these rows for the same response.
+    public func needed(rows wanted: Int, after earlier: (bytes: Int, rows: Int) = (0, 0)) -> Int {
+        let (bytes, rows) = (earlier.bytes + self.bytes, earlier.rows + self.rows)
         let average = bytes / max(1, rows) + 1
         let whole = average.multipliedReportingOverflow(by: max(1, wanted))
         let most = ObjectReader.answerBytesMax

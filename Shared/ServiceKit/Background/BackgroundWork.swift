@@ -110,6 +110,8 @@ package struct BackgroundPace: Sendable {
 
     package init(interval: Duration) { self.interval = interval }
 
+    /// The shortest pause before planned work: items that are due in quick succession share a round.
+    private static let duePauseMin = Duration.milliseconds(50)
     /// Pause before overdue work is checked again.
     private static let overduePause = Duration.milliseconds(250)
 
@@ -129,7 +131,8 @@ package struct BackgroundPace: Sendable {
             switch outcome {
             case .more: return .again
             case .finished: return .end
-            case .due(let pause): return .wait(min(max(pause, Self.overduePause), interval))
+            case .due(let pause):
+                return .wait(min(pause > .zero ? max(pause, Self.duePauseMin) : Self.overduePause, interval))
             default: return .wait(interval)
             }
         }

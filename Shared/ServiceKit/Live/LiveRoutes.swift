@@ -11,7 +11,6 @@ extension ServiceRoutes {
         let log = host.writers == .every ? LiveLog(host.store) : nil
         let feed = log?.feed ?? LiveFeedThread(host.store)
         if let log { host.background.add(log.work(host.logger)) }
-        let readingCaller = host.plan.readingCaller
         host.whenStopping { _ in feed.stop() }
 
         task(calls.liveSubscribe) { message, request in
@@ -22,7 +21,7 @@ extension ServiceRoutes {
                 className: message.className, condition: request.documents.first ?? [], keys: message.keys,
                 watch: message.watch)
             let principal = request.envelope.principal
-            let caller = readingCaller(principal)
+            let caller = host.plan.caller(principal, reading: query.className)
             try await host.store.read(for: request.share) { try $0.checkLive(query, caller: caller) }
             guard !message.checks else { return LiveSubscribed() }
             // Takes the earlier changes first, so that the new subscription gets no notices of them.

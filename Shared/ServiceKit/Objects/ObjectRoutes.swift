@@ -9,7 +9,7 @@ extension ServiceRoutes {
     mutating func installObjects() {
         let calls = ObjectCalls(of: host.plan.name)
         let rules = rules
-        let readingCaller = host.plan.readingCaller
+        let plan = host.plan
         let completion = host.plan.completion
         /// The body with data that only the requesting client may see.
         let completed: @Sendable (ShownAnswer, ServiceRequest, StoreReader) throws -> [UInt8] = {
@@ -17,8 +17,7 @@ extension ServiceRoutes {
             try completion?(answer, request, reader) ?? answer.body
         }
         let caller: @Sendable (Principal, String) -> Caller = { principal, className in
-            // A session token lets its reader act as the user, so the read-only key must not read any session.
-            principal.readOnly && className == "_Session" ? .anonymous : readingCaller(principal)
+            plan.caller(principal, reading: className)
         }
 
         let isSchemaClosed = host.quotas.settings.isSchemaClosed
@@ -96,18 +95,21 @@ extension ServiceRoutes {
         read(framed: calls.fetch) { message, request, reader in
             var reply = FetchReply()
             var documents: [[UInt8]] = []
-            var room = message.answerBytesMax == 0 ? nil : Int(message.answerBytesMax)
+            let bytesMax = message.answerBytesMax == 0 ? nil : Int(message.answerBytesMax)
+            var bytes = 0
             for wanted in message.wanted {
                 let found: [(objectId: String, document: [UInt8])]
                 do {
                     found = try reader.fetch(
                         wanted.className, ids: wanted.objectIds, keys: wanted.keys,
-                        caller: caller(request.envelope.principal, wanted.className), bytesMax: room)
+                        caller: caller(request.envelope.principal, wanted.className),
+                        bytesMax: bytesMax.map { max(0, $0 - bytes) })
                 } catch let answer as ResponseTooBig {
                     let rows = message.wanted.reduce(0) { $0 + $1.objectIds.count }
-                    return try BusReply(FetchReply.with { $0.bytesNeeded = UInt32(answer.needed(rows: rows)) })
+                    let needed = answer.needed(rows: rows, after: (bytes, reply.found.count))
+                    return try BusReply(FetchReply.with { $0.bytesNeeded = UInt32(needed) })
                 }
-                room = room.map { left in max(0, found.reduce(left) { $0 - $1.document.count }) }
+                bytes = found.reduce(bytes) { $0 + $1.document.count }
                 for (objectId, document) in found {
                     reply.found.append(
                         .with {

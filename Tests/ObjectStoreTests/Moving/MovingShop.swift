@@ -73,10 +73,12 @@ final class MovingShop {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    private static func makeStore(_ database: StoreDatabase, isNoted: Bool) throws -> ClassStore {
+    private static func makeStore(
+        _ database: StoreDatabase, isNoted: Bool, writers: StoreWriters = .one
+    ) throws -> ClassStore {
         try ClassStore(
-            database, classes: classes, synchronous: .normal, allowClassCreation: true, allowCustomObjectId: false,
-            migrations: migrations, isMoving: { isNoted }, logger: Self.silent)
+            database, classes: classes, synchronous: .normal, writers: writers, allowClassCreation: true,
+            allowCustomObjectId: false, migrations: migrations, isMoving: { isNoted }, logger: Self.silent)
     }
 
     private static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -87,9 +89,9 @@ final class MovingShop {
     }
 
     /// Reopens the store, with or without recording changes.
-    func reopen(isNoted: Bool) async throws {
+    func reopen(isNoted: Bool, writers: StoreWriters = .one) async throws {
         store.stop()
-        store = try Self.makeStore(isInFile ? file : server, isNoted: isNoted)
+        store = try Self.makeStore(isInFile ? file : server, isNoted: isNoted, writers: writers)
         await write()
     }
 
@@ -137,6 +139,47 @@ final class MovingShop {
     private static func offThePool<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread { continuation.resume(with: Result { try work() }) }
+        }
+    }
+
+    // MARK: Other sessions
+
+    /// A session of another program with the schema.
+    func session() throws -> Session { try Session(connection, schema: schema.name) }
+
+    final class Session {
+        private let process = Process()
+        private let input = Pipe()
+        private let output = Pipe()
+        private let schema: String
+
+        fileprivate init(_ connection: String, schema: String) throws {
+            self.schema = schema
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            process.arguments = ["psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "--dbname", connection]
+            process.standardInput = input
+            process.standardOutput = output
+            try process.run()
+            try run("SET search_path = \"\(schema)\"")
+        }
+
+        deinit {
+            try? input.fileHandleForWriting.close()
+            process.waitUntilExit()
+        }
+
+        /// Takes or releases the lock that all processes share where every process writes.
+        func place(isHeld: Bool) throws {
+            let name = isHeld ? "pg_advisory_lock_shared" : "pg_advisory_unlock_shared"
+            try run("DO $$ BEGIN PERFORM \(name)(hashtextextended('satchel place \(schema)', 0)); END $$")
+        }
+
+        /// Runs statements without results, and returns when they are done.
+        /// - Throws: when one failed, which ends the session.
+        func run(_ sql: String) throws {
+            try input.fileHandleForWriting.write(contentsOf: Data("\(sql);\n\\! echo done\n".utf8))
+            let answer = output.fileHandleForReading.availableData
+            guard answer == Data("done\n".utf8) else { throw ParseError.internalError }
         }
     }
 

@@ -151,6 +151,45 @@ import Testing
         #expect(try await shop.names(["code": "turn"]) == ["Wandered 199 soap"])
     }
 
+    /// Its number is lower than those of changes that were committed before.
+    @Test func aChangeThatIsCommittedLateIsThere() async throws {
+        let shop = try await shop()
+        _ = try await fill(shop)
+        try await shop.move()
+        try await shop.reopen(isNoted: true)
+        let other = try shop.session()
+        try other.run(#"BEGIN; INSERT INTO marks(day, mark) VALUES (70, '\x01')"#)
+        try await shop.store.write { try $0.execute("INSERT INTO marks(day, mark) VALUES (80, x'01')") }
+        var expected: [String: [[SQLValue]]] = [:]
+        try await shop.move(after: { _ in
+            try other.run("COMMIT")
+            expected = try await shop.content()
+        })
+        #expect(expected["marks"]?.count == 6)
+        #expect(try await shop.content() == expected)
+    }
+
+    /// The leader ends before the other process, whose last change is committed during the last step.
+    @Test func theMoveWaitsForEveryProcessThatWrites() async throws {
+        let shop = try await shop()
+        _ = try await fill(shop)
+        try await shop.move()
+        try await shop.reopen(isNoted: true, writers: .every)
+        let other = try MovingShop.UncheckedBox(shop.session())
+        try other.value.place(isHeld: true)
+        try other.value.run(#"BEGIN; INSERT INTO marks(day, mark) VALUES (70, '\x01')"#)
+        var ending: Task<Void, any Error>?
+        try await shop.move(after: { _ in
+            ending = Task.detached {
+                try await Task.sleep(for: .seconds(2))
+                try other.value.run("COMMIT")
+                try other.value.place(isHeld: false)
+            }
+        })
+        try await ending?.value
+        #expect(try await shop.content()["marks"]?.count == 5)
+    }
+
     private static func objects(of className: String, _ transaction: StoreTransaction) throws -> String {
         "o\(try transaction.rows("SELECT id FROM classes WHERE name = ?", [.text(className)]).first?.int(0) ?? 0)"
     }
