@@ -99,4 +99,25 @@ import WebService
         #expect(plain.html.contains(#"href="https://post.example/T1""#))
         #expect(!plain.html.contains("Refunds"))
     }
+
+    @Test func numbersOfAnImportedOrderMayHaveAnySize() throws {
+        let huge: JSON = 9_000_000_000_000_000_000
+        let order: JSON = [
+            "objectId": "o1", "orderStatus": 1, "orderState": "shipped", "total": huge, "discountMinorUnits": huge,
+            "refundState": "done",
+            "items": [
+                ["objectId": "i1", "quantity": huge, "name": "A", "unitPriceMinorUnits": 2],
+                ["objectId": "i2", "quantity": .int(.min), "name": "B", "unitPriceMinorUnits": 2],
+            ],
+        ]
+        let line: JSON = ["itemId": "i1", "quantity": huge]
+        let refunds: JSON = ["result": [["amount": 1, "state": "done", "lines": [line, line]]]]
+        let html = try Self.reply("GET", "orders/o1", [order, refunds]).page.html
+        for text in [
+            "<span>$92,233,720,368,547,758.07</span>", "<dd>$92,233,720,368,547,758.07</dd>",
+            "<span>-$92,233,720,368,547,758.08</span>", "9223372036854775807 refunded",
+        ] {
+            #expect(html.contains(text), "\(text): \(html)")
+        }
+    }
 }

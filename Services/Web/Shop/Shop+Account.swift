@@ -140,7 +140,7 @@ extension Shop {
         if let note = order["note"]?.stringValue, !note.isEmpty { values["note"] = note }
         if let discount = order["discountMinorUnits"]?.intValue, discount > 0 {
             values["discount"] = view.money(-discount)
-            values["subtotal"] = view.money((order["total"]?.intValue ?? 0) + discount)
+            values["subtotal"] = view.money((order["total"]?.intValue ?? 0).inRange(adding: discount))
         }
         if let problem = visit.kept?.problem { values["problem"] = problem }
         return render(

@@ -46,7 +46,8 @@ extension ShopView {
         var pieces: [String: Int64] = [:]
         for refund in refunds where refund["state"] != "failed" {
             for line in refund["lines"]?.arrayValue ?? [] {
-                pieces[line["itemId"]?.stringValue ?? "", default: 0] += line["quantity"]?.intValue ?? 0
+                let item = line["itemId"]?.stringValue ?? ""
+                pieces[item] = (pieces[item] ?? 0).inRange(adding: line["quantity"]?.intValue ?? 0)
             }
         }
         return zip(order["items"]?.arrayValue ?? [], lines(order)).map { item, line -> [String: Any] in

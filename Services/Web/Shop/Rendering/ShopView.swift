@@ -126,9 +126,9 @@ struct ShopView {
             let unitPrice = line["unitPriceMinorUnits"]?.intValue ?? price(product)
             var values: [String: Any] = [
                 "id": product["objectId"]?.stringValue ?? line["productId"]?.stringValue ?? "", "name": name,
-                "quantity": quantity, "more": quantity + 1, "fewer": max(0, quantity - 1),
+                "quantity": quantity, "more": quantity.inRange(adding: 1), "fewer": max(1, quantity) - 1,
                 "unitPrice": money(unitPrice),
-                "total": money(line["lineTotalMinorUnits"]?.intValue ?? unitPrice * quantity),
+                "total": money(line["lineTotalMinorUnits"]?.intValue ?? unitPrice.inRange(times: quantity)),
                 "href": Self.href("products", product, name),
                 "lessLabel": words("bag.less", ["name": name]), "moreLabel": words("bag.more", ["name": name]),
                 "removeLabel": words("bag.removeName", ["name": name]),
@@ -167,5 +167,20 @@ struct ShopView {
         if let tracking = order["trackingNumber"]?.stringValue { values["tracking"] = tracking }
         if let refunded = order["refundedTotal"]?.intValue, refunded > 0 { values["refunded"] = money(refunded) }
         return values
+    }
+}
+
+/// Imported numbers may have any size: a result beyond the range is the nearest number in it.
+extension Int64 {
+    func inRange(adding other: Int64) -> Int64 {
+        let (sum, isOverflow) = addingReportingOverflow(other)
+        guard isOverflow else { return sum }
+        return other < 0 ? .min : .max
+    }
+
+    func inRange(times other: Int64) -> Int64 {
+        let (product, isOverflow) = multipliedReportingOverflow(by: other)
+        guard isOverflow else { return product }
+        return (self < 0) == (other < 0) ? .max : .min
     }
 }

@@ -10,7 +10,10 @@ const READ_TRIES = 3;
 const PAUSE = 250;
 const TIMEOUT = 20000;
 
-/** A refusal by the server, or a failed connection (`code` 100). `text` is the server's, in English. */
+/**
+ * A refusal by the server, or a failed connection (`code` 100). `text` is the server's, in English; `answer` is the body
+ * of a refusal.
+ */
 export class APIError extends Error {
   constructor(code, text, status = 0) {
     super(text);
@@ -94,6 +97,7 @@ async function once(url, options) {
   }
   if (answer.ok) return json;
   const refusal = new APIError(json.code ?? -1, json.error ?? answer.statusText, answer.status);
+  refusal.answer = json;
   const seconds = Number(answer.headers.get('Retry-After'));
   if (seconds > 0 && seconds <= 5) refusal.after = seconds * 1000;
   throw refusal;

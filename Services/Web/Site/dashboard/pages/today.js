@@ -1,6 +1,6 @@
 // The start view: sales and pending work, as far as the operator's areas allow.
 
-import { ask, auth, call, find } from '../../shared/api.js';
+import { APIError, ask, auth, call, find } from '../../shared/api.js';
 import { fill, h } from '../../shared/dom.js';
 import { parameters, range } from '../../shared/figures/range.js';
 import { longDay, moment, money, number, percent } from '../../shared/format.js';
@@ -13,7 +13,7 @@ import { newsLine } from '../live/news.js';
 import { inState } from '../orders/shared.js';
 import { runs, sees } from '../shell/areas.js';
 import { checklist } from '../today/checklist.js';
-import { lowStock, ROWS, toModerate, toShip, troubles } from '../today/cards.js';
+import { lowStock, ROWS, toModerate, toShip, troubles, unavailable } from '../today/cards.js';
 import { ordersChart, salesChart, sum } from '../today/sales-charts.js';
 
 const DAYS = 30;
@@ -24,34 +24,41 @@ const MAILS = 100;
 
 export async function render({ router, signal }) {
   const { sales, orders, low, some, reviews, ...state } = await asked(signal);
-  const waits = h('span', number(orders?.count ?? 0));
+  const waits = h('span', number(orders.count ?? 0));
   const news = newsLine();
   const shipping = (now, before) => {
     fill(waits, number(now.count));
     if (now.count > before.count) news.say(counted('live.newOrders', now.count - before.count));
     return toShip(now, router);
   };
+  const stock = (now) => lowStock(now, router, some.results?.length !== 0);
   const cards = [
-    orders && followCard('Order', waiting, orders, shipping, signal),
-    low && followCard('Product', lowest, low, (now) => lowStock(now, router, some.results.length > 0), signal),
+    part(orders, t('today.waiting'), () => followCard('Order', waiting, orders, shipping, signal)),
+    part(low, t('products.show.low'), () => followCard('Product', lowest, low, stock, signal)),
   ];
-  const moderation = reviews && toModerate(reviews, router);
+  const moderation = part(reviews, t('area.reviews'), () => toModerate(reviews, router));
+  const chart = part(sales, t('today.chart', { days: DAYS }), () => salesChart(sales.points));
   return [
     heading(greeting(), longDay(new Date())),
     news.element,
     checklist(router, signal),
-    figures(sales?.points, orders && waits, router),
+    figures(sales.points, orders.results && waits, router),
     sales
       ? h(
           'div.columns',
-          h('div.stack', salesChart(sales.points), cards.some(Boolean) ? h('div.halves', cards) : null),
-          h('div.stack', troubles(state, router), moderation, ordersChart(sales.points)),
+          h('div.stack', chart, cards.some(Boolean) ? h('div.halves', cards) : null),
+          h('div.stack', troubles(state, router), moderation, sales.points && ordersChart(sales.points)),
         )
       : h('div.halves', cards, moderation, troubles(state, router)),
   ];
 }
 
-/** Sends only the requests that the operator's areas allow. */
+/** What an answer shows; for a failed request the error, and nothing where none was sent. */
+function part(answer, title, draw) {
+  return answer instanceof APIError ? unavailable(title, answer) : answer && draw();
+}
+
+/** Sends only the requests that the operator's areas allow: `false` for others, and the error of one that failed. */
 async function asked(signal) {
   const [readsOrders, keepsProducts] = [runs('orders', 'support'), runs('catalog')];
   const week = { __type: 'Date', iso: new Date(Date.now() - 7 * DAY).toISOString() };
@@ -65,10 +72,33 @@ async function asked(signal) {
     declined: runs('orders') && ask('charges', { state: 'declined', from: week, limit: 1, count: true }, signal),
     pushes: sees('promotions') && ask('pushes', { status: 'failed', from: week, limit: 1 }, signal),
     parked: sees('parked') && call('GET', '/operations/parked', { signal }),
-    health: runs('developers') && call('GET', '/health', { signal }),
+    health: runs('developers') && healthOf(signal),
   };
-  const answers = await Promise.all(Object.values(questions));
+  const answers = await Promise.all(Object.values(questions).map((question) => question && orError(question)));
+  const sent = answers.filter(Boolean);
+  // The view's own problem is gone as soon as the server can be reached again.
+  if (sent.every((answer) => answer instanceof APIError)) throw sent[0];
   return Object.fromEntries(Object.keys(questions).map((name, index) => [name, answers[index]]));
+}
+
+/** The error of a request that failed, unless it is about the operator's session or rights. */
+async function orError(question) {
+  try {
+    return await question;
+  } catch (error) {
+    if (!(error instanceof APIError) || error.isSession || error.isForbidden || error.status === 403) throw error;
+    return error;
+  }
+}
+
+/** The status of the response is 503 while an essential service is away: it names the services, too. */
+async function healthOf(signal) {
+  try {
+    return await call('GET', '/health', { signal });
+  } catch (error) {
+    if (!error.answer?.services) throw error;
+    return error.answer;
+  }
 }
 
 /** Mails of the last seven days that their customers did not get, and the state of the first of them. */

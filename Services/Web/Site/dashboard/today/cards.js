@@ -1,6 +1,8 @@
 // The cards of the start view: pending work, each for the operators of its area.
 
+import { APIError } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
+import { errorText } from '../../shared/elements/toast.js';
 import { ago, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { total as parkedTotal } from '../operations/parked.js';
@@ -70,28 +72,36 @@ export function toModerate({ results, count }, router) {
   return card(t('today.reviews', { n: count }), router.href('/reviews'), rows, t('today.noReviews'));
 }
 
-/** Failures of services, mails, payments and pushes, and refused work; null when the operator may see none of them. */
-export function troubles({ health, mails, declined, pushes, parked }, router) {
-  const link = (key, path, query) => h('a', { href: router.href(path, query) }, t(key));
-  const rows = [
-    health && [link('today.services', '/operations'), ...services(health)],
-    mails && [link('today.mails', '/mails', { state: mails.state }), ...counted(mails, 'bad')],
-    declined && [link('today.declined', '/charges', { state: 'declined' }), ...counted(declined, 'warn')],
-    pushes && [link('today.pushes', '/pushes', { status: 'failed' }), ...counted(pushes, 'warn')],
-    parked && [link('today.parked', '/operations/parked'), ...counted({ count: parkedTotal(parked.counts) }, 'bad')],
-  ].filter(Boolean);
-  if (!rows.length) return null;
-  return h(
-    'section.card',
-    h('header', h('h2', t('today.state'))),
-    h(
-      'ul.rows',
-      rows.map(([title, kind, text]) => h('li', h('span.grow', title), h(`span.tag.${kind}`, text))),
-    ),
-  );
+/** A card in place of one whose request failed. */
+export function unavailable(title, error) {
+  return h('section.card', h('header', h('h2', title)), h('p.problem', errorText(error)));
 }
 
-const counted = ({ count }, kind) => (count ? [kind, number(count)] : ['good', t('today.none')]);
+/** Failures of services, mails, payments and pushes, and refused work; null when the operator may see none of them. */
+export function troubles({ health, mails, declined, pushes, parked }, router) {
+  const row = (answer, tag, key, path, query) => {
+    if (!answer) return null;
+    const link = h('a', { href: router.href(path, query) }, t(key));
+    if (answer instanceof APIError) return h('li', h('div.grow', link, h('p.problem', errorText(answer))));
+    const [kind, text] = tag(answer);
+    return h('li', h('span.grow', link), h(`span.tag.${kind}`, text));
+  };
+  const refused = ({ counts }) => counted('bad')({ count: parkedTotal(counts) });
+  const rows = [
+    row(health, services, 'today.services', '/operations'),
+    row(mails, counted('bad'), 'today.mails', '/mails', { state: mails.state }),
+    row(declined, counted('warn'), 'today.declined', '/charges', { state: 'declined' }),
+    row(pushes, counted('warn'), 'today.pushes', '/pushes', { status: 'failed' }),
+    row(parked, refused, 'today.parked', '/operations/parked'),
+  ].filter(Boolean);
+  if (!rows.length) return null;
+  return h('section.card', h('header', h('h2', t('today.state'))), h('ul.rows', rows));
+}
+
+const counted =
+  (kind) =>
+  ({ count }) =>
+    count ? [kind, number(count)] : ['good', t('today.none')];
 
 function services(health) {
   const down = Object.entries(health.services ?? {})
