@@ -41,8 +41,8 @@ package struct PoolMachine {
     package static let graceMax: Milliseconds = 1_000
     /// A call past its limit leaves unfinished work in its process. After this many such calls the process is replaced.
     package static let lateMax = 32
-    /// A process that loaded its code and ran this long did not fail because of it: when it ends, the next one starts at
-    /// once.
+    /// A process that loaded its code and ran this long did not fail because of it: when it ends, the next one starts
+    /// at once.
     package static let stableAfter: Milliseconds = 10_000
     /// The delay before a start; doubles with every process that ends early.
     package static let backOff: ClosedRange<Milliseconds> = 100...10_000

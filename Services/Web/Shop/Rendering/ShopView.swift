@@ -72,8 +72,8 @@ struct ShopView {
 
     static func picture(_ file: JSON?) -> String? { file?["url"]?.stringValue }
 
-    /// The path of an object's page: `/products/rose-serum-pR7dLw2sKe`. An id of a moved shop that has dashes itself comes
-    /// after two, which no name has: `/products/rose-serum--sku-1`.
+    /// The path of an object's page: `/products/rose-serum-pR7dLw2sKe`. An id of a moved shop that has dashes itself
+    /// comes after two, which no name has: `/products/rose-serum--sku-1`.
     static func href(_ folder: String, _ object: JSON, _ name: String) -> String {
         let id = object["objectId"]?.stringValue ?? ""
         let slug = slug(name)

@@ -77,7 +77,7 @@ async function asked(signal) {
   const answers = await Promise.all(Object.values(questions).map((question) => question && orError(question)));
   const sent = answers.filter(Boolean);
   // The view's own problem is gone as soon as the server can be reached again.
-  if (sent.every((answer) => answer instanceof APIError)) throw sent[0];
+  if (sent.length && sent.every((answer) => answer instanceof APIError)) throw sent[0];
   return Object.fromEntries(Object.keys(questions).map((name, index) => [name, answers[index]]));
 }
 
