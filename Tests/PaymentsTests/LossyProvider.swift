@@ -9,6 +9,8 @@ struct LossyProvider: PaymentProvider {
     let losesAnswers: Bool
     /// Runs before a charge or its answer is lost.
     var meanwhile: @Sendable () async throws -> Void = {}
+    /// Whether the answer to a charge arrives after `meanwhile`.
+    var answersLate = false
 
     init(_ provider: any PaymentProvider, losesAnswers: Bool) {
         self.provider = provider
@@ -28,9 +30,10 @@ struct LossyProvider: PaymentProvider {
     }
 
     func charge(_ order: ChargeOrder, key: String, for share: WorkShare?) async throws -> ProviderCharge {
-        if losesAnswers { _ = try await provider.charge(order, key: key, for: share) }
+        let made = losesAnswers ? try await provider.charge(order, key: key, for: share) : nil
         try await meanwhile()
-        throw ConnectionLost()
+        guard answersLate, let made else { throw ConnectionLost() }
+        return made
     }
 
     func findCharge(_ order: ChargeOrder, key: String, for share: WorkShare?) async throws -> ProviderCharge? {

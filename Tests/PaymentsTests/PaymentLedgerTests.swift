@@ -148,6 +148,18 @@ import Testing
         #expect(try await sandbox.count("SELECT count(*) FROM openProblems") == 0)
     }
 
+    /// The bag was told that it would never be made.
+    @Test func aChargeThatIsMadeAfterItWasAbandonedIsNoted() async throws {
+        var late = LossyProvider(provider, losesAnswers: true)
+        late.answersLate = true
+        late.meanwhile = { [sandbox] in
+            try await sandbox.store.write { _ = try $0.execute("UPDATE charges SET state = 'abandoned'") }
+        }
+        let slow = Charges(store: sandbox.store, provider: late, logger: Logger(label: "test"))
+        #expect(await parseError { _ = try await slow.charge(request("op")) } != nil)
+        #expect(try await sandbox.count("SELECT count(*) FROM openProblems WHERE problem LIKE 'LateCharge%'") == 1)
+    }
+
     // MARK: - Giving back
 
     @Test func aRefundHappensOnce() async throws {

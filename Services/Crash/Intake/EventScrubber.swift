@@ -44,7 +44,7 @@ package enum EventScrubber {
     private static func plain(_ name: String) -> [UInt8] {
         name.utf8.prefix(200).compactMap { byte in
             switch byte {
-            case UInt8(ascii: "_"), UInt8(ascii: "-"): nil
+            case UInt8(ascii: "_"), UInt8(ascii: "-"), 0: nil
             case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
             default: byte
             }

@@ -9,13 +9,14 @@ enum UndecidedReasons {
     private static let textMax = 300
 
     /// Records the reason of an attempt without a decision, unless another attempt or an event decided the operation
-    /// meanwhile. A failure to store it is only logged.
+    /// meanwhile. A charge that the provider made after it was abandoned is always recorded. A failure to store the
+    /// reason is only logged.
     static func note(
         _ operationId: String, _ error: any Error, in store: ClassStore, for share: WorkShare?, _ logger: Logger
     ) async {
         do {
             try await store.write(for: share) {
-                let isUndecided = try !$0.rows(
+                let isUndecided = try error is ChargeLedger.LateCharge || !$0.rows(
                     """
                     SELECT 1 AS found FROM charges WHERE operationId = ?1 AND state = 'created'
                     UNION ALL SELECT 1 AS found FROM refunds WHERE operationId = ?1 AND state = 'created'
