@@ -1,11 +1,10 @@
 import CatalogService
 import Messages
 import ParseProtocol
-import Platform
 import ServiceSupport
 import Testing
 
-/// Photos of another server's products, and photos that move to another place.
+/// Photos of another server's products.
 @Suite struct MovedPhotoTests {
     @Test func aMoveLeavesAPhotoAsItIs() async throws {
         let sandbox = try await SandboxStore(catalogPlan(.standard))
@@ -25,20 +24,5 @@ import Testing
             try await sandbox.apply(.create, "Product", "moved00002", product, imported: true, as: importer)
         }
         #expect(code == 150, "An import makes the pictures.")
-    }
-
-    /// The mover took it into the bucket after the product's rules had read where it is.
-    @Test func aPhotoThatMovesIsNoBrokenOne() async throws {
-        let sandbox = try await SandboxStore(catalogPlan(.standard))
-        let name = FileNames.storedName("serum.jpg")
-        try await sandbox.store.write {
-            try FileTable.add(.init(name: name, contentType: "image/jpeg", size: 5), in: $0)
-        }
-        let photo: JSON = ["__type": "File", "name": .string(name)]
-        let code = await parseCode {
-            try await sandbox.apply(
-                .create, "Product", nil, ["name": "Serum", "unitPrice": 3.5, "fullsizeImage": photo], as: .satchel)
-        }
-        #expect(code == 2)
     }
 }

@@ -32,7 +32,7 @@ package final class PhotoStudio: Sendable {
     ///   - name: the photo's stored name.
     ///   - path: of a copy of the photo; nil when the folder has it.
     /// - Throws: `.invalidImageData` (150) when the file is not a photo, `.fileSaveError` (130) when the pictures
-    ///   cannot be saved, `.serviceUnavailable` (2) when too many photos wait, or the photo moves to the bucket.
+    ///   cannot be saved, `.serviceUnavailable` (2) when too many photos wait.
     package func pictures(
         of name: String, at path: String? = nil
     ) async throws -> (full: Picture, thumbnail: Picture) {
@@ -51,8 +51,7 @@ package final class PhotoStudio: Sendable {
     /// - Parameters:
     ///   - photo: the photo's path.
     ///   - work: a folder for temporary files.
-    /// - Throws: `.invalidImageData` (150) when the file is not a photo, `.serviceUnavailable` (2) when it moves to the
-    ///   bucket.
+    /// - Throws: `.invalidImageData` (150) when the file is not a photo.
     func picture(
         of photo: String, width: Int, asWebP: Bool, in work: String
     ) async throws -> (content: [UInt8], kind: PictureFolder.Kind) {
@@ -111,9 +110,6 @@ package final class PhotoStudio: Sendable {
 
     /// The header of a photo whose dimensions are acceptable, before anything decodes it.
     private func checkedHeader(of photo: String, _ work: String, yields: Bool = false) throws -> PhotoHeader {
-        guard FileManager.default.fileExists(atPath: photo) else {
-            throw ParseError(.serviceUnavailable, "The file is being moved. Try again later.")
-        }
         guard let start = try? folder.read(file: photo, offset: 0, length: 16), PhotoHeader.isPhoto(start) else {
             throw Self.invalid("The file is not a JPEG, PNG, GIF, WebP or HEIC image.")
         }

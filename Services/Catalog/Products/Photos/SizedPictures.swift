@@ -146,6 +146,9 @@ final class SizedPictures: Sendable {
             photo = home.folder.location(of: entry.name)
         }
         defer { try? FileManager.default.removeItem(atPath: work) }
+        guard entry.inBucket || home.folder.size(of: entry.name) != nil else {
+            throw ParseError(.serviceUnavailable, "The file is being moved. Try again later.")
+        }
         let made = try await studio.picture(of: photo, width: width, asWebP: asWebP, in: work)
         await disk.run { [folder] in folder.add(made.content, entry.name, width, made.kind) }
         return Picture(content: made.content, kind: made.kind)
