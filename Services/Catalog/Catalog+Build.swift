@@ -92,7 +92,7 @@ package func buildCatalog(
         try lifecycle.removeAccountPhotos(of: message.userID, in: transaction)
     }
     let purchasedFiles = PurchasedFiles(home: files)
-    host.whenWriter("purchases", every: .seconds(1), problem: "Files of products could not be made private.") {
+    host.whenWriter("purchases", every: .seconds(300), problem: "Files of products could not be made private.") {
         try await purchasedFiles.convert()
         return .finished
     }

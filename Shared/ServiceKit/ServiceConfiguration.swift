@@ -50,11 +50,13 @@ public struct ServiceConfiguration: Sendable {
     ///   the settings may name a place that the data have left.
     private func server(_ service: String) throws(StartupProblem) -> String? {
         let path = "\(dataDirectory)/\(service).database"
-        if let data = FileManager.default.contents(atPath: path) {
+        if access(path, F_OK) == 0 || errno != ENOENT {
+            guard let data = FileManager.default.contents(atPath: path) else {
+                throw StartupProblem("\(path) cannot be read.")
+            }
             let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
             return text == Self.sqlite ? nil : try Self.connection(text, "\(service).database")
         }
-        guard access(path, F_OK) != 0, errno == ENOENT else { throw StartupProblem("\(path) cannot be read.") }
         for name in ["satchel.\(service).database", "satchel.database"] {
             if let text = settings[name] { return try Self.connection(text, Settings.variable(name)) }
         }

@@ -5,7 +5,8 @@ import ParseProtocol
 /// `catalog.userRenamed.v1`: the new public name of a review author. Reviews with a former name of the account get the
 /// newest name, in background batches. A name that the author entered for a single review is kept.
 ///
-/// Messages may arrive twice and in any order: the newest name is stored once, and each former name once.
+/// Messages may arrive twice and in any order: the newest name is stored once, and each former name once. Nothing is
+/// stored of an author without reviews.
 package enum AuthorRenames {
     /// Maximum reviews that one transaction changes, because other writes wait meanwhile.
     package static let reviewsMax = 200

@@ -92,17 +92,19 @@ package struct FileLifecycle: Sendable {
             try await host.store.write(for: share) { try FileTable.add(entry, in: $0) }
         } catch {
             // Awaited, so that a retry of the request at another replica runs after it.
-            if Self.isUnused(after: error) { try? await folder.onDisk { [folder] in folder.removeNow(name) } }
+            if Self.isUnused(after: error, isServed: host.store.isServed) {
+                try? await folder.onDisk { [folder] in folder.removeNow(name) }
+            }
             if let error = error as? ParseError { throw error }
             host.logger.error("A file could not be recorded.", metadata: ["error": "\(error)"])
             throw ParseError(.fileSaveError, "The file could not be saved.")
         }
     }
 
-    /// Whether a file certainly has no row after an error of the transaction that adds it. While the database is not
-    /// available, the row may be stored; if it is not, the sweep removes the content.
-    package static func isUnused(after error: any Error) -> Bool {
-        (error as? ParseError)?.code != .serviceUnavailable
+    /// Whether a file certainly has no row after an error of the transaction that adds it. If the connection to a
+    /// server is lost, the row may be stored; if it is not, the sweep removes the content.
+    package static func isUnused(after error: any Error, isServed: Bool) -> Bool {
+        !isServed || (error as? ParseError)?.code != .serviceUnavailable
     }
 
     /// Deletes a file: its row in the transaction, its content and the pictures made from it afterwards.

@@ -183,7 +183,7 @@ package final class JobRunner: Sendable {
                 _ = try transaction.update(
                     "_JobSchedule", id, ["lastRun": .int(transaction.now.milliseconds)], caller: .master)
             }
-        } catch let error as ParseError {
+        } catch let error as ParseError where ![.internalServerError, .serviceUnavailable].contains(error.code) {
             // The job is gone, too many runs wait, or its parameters are too large. Other schedules do not wait for it.
             host.logger.warning(
                 "A scheduled job could not be started.", metadata: ["job.name": "\(name)", "error": "\(error)"])
