@@ -39,7 +39,7 @@ import Testing
         #expect(rest["sales"] == [])
     }
 
-    /// A cancellation has a change of its own, unless its refund is the change.
+    /// A cancellation without a refund is a separate change.
     @Test(arguments: [true, false]) func aCancelledOrderHasItsCancellationOnce(_ isRefundedBefore: Bool) async throws {
         let bag = try await BagStore()
         let news = NotificationCalls(to: "analytics")

@@ -4,7 +4,7 @@ import ParseProtocol
 import ProcessKit
 import Testing
 
-/// The environment variables that code gets, and those that it mentions but does not get.
+/// The environment variables that code gets, and the names of missing ones that it mentions.
 @Suite struct CodeEnvironmentTests {
     private static let variables = [
         "PATH": "/bin", "SATCHEL_MASTER_KEY": "m", "SATCHEL_STRIPE_SECRET_KEY": "s", "AWS_SECRET": "a", "ERP_KEY": "e",

@@ -5,7 +5,7 @@ import Testing
 /// Secrets that got into the log are not shown.
 @Suite struct LogSecretsTests {
     @Test(arguments: ["a-long-secret", #"half\of"a-secret"#, #"ends-with\"#, "line\nof a secret", "schlüssel/ß"])
-    func aSecretIsRedactedWhateverItsCharacters(_ secret: String) {
+    func aSecretWithEscapedCharactersIsRedacted(_ secret: String) {
         let line: JSON = ["message": .string("Key \(secret)."), "metadata": ["key": .string(secret)]]
         #expect(LogSecrets([secret]).redacted(line) == ["message": "Key ….", "metadata": ["key": "…"]])
     }

@@ -1,7 +1,7 @@
 import Outbound
 import Testing
 
-/// What an SMTP dialogue tells about a failure.
+/// The stage and the reply of an SMTP dialogue that fails.
 @Suite struct MailDialogueTests {
     private func send(_ line: String, in dialogue: inout MailDialogue) {
         Array("\(line)\r\n".utf8).withUnsafeBytes { dialogue.sent($0) }

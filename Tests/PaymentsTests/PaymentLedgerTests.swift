@@ -148,7 +148,7 @@ import Testing
         #expect(try await sandbox.count("SELECT count(*) FROM openProblems") == 0)
     }
 
-    /// The bag was told that it would never be made.
+    /// The bag has already given the order up.
     @Test func aChargeThatIsMadeAfterItWasAbandonedIsNoted() async throws {
         var late = LossyProvider(provider, losesAnswers: true)
         late.answersLate = true

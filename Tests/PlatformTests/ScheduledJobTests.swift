@@ -56,7 +56,7 @@ import Testing
         for id in [refused, valid] { #expect(try await dueAt(id) > 1) }
     }
 
-    @Test func aStoredEndOfAJobStays() async throws {
+    @Test func theStoredEndOfAJobIsKept() async throws {
         let id = try await sandbox.store.write { transaction in
             let status: JSON = ["jobName": "lost", "status": "running"]
             let id = try transaction.create("_JobStatus", status, caller: .master).objectId

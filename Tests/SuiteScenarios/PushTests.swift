@@ -200,7 +200,7 @@ import Testing
             ])
             let status = try await master.get("/classes/_PushStatus/\(id)")
             let sent = suite.devices(of: id)
-            // The next round repeats what was read too late.
+            // If the push was read too late, the next round repeats the test.
             if Timestamp.now < time {
                 #expect(status["status"] == "scheduled")
                 #expect(sent.isEmpty)

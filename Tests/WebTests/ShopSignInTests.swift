@@ -4,7 +4,7 @@ import ParseProtocol
 import Testing
 import WebService
 
-/// Log-in at the storefront without a suite: what the pages ask, and what they keep.
+/// Log-in at the storefront without a suite: the requests of the pages, and the stored session.
 @Suite struct ShopSignInTests {
     private static func reply(
         _ method: String, _ path: String, query: [String: String] = [:], form: [String: String] = [:],

@@ -16,12 +16,14 @@ enum UndecidedReasons {
     ) async {
         do {
             try await store.write(for: share) {
-                let isUndecided = try error is ChargeLedger.LateCharge || !$0.rows(
-                    """
-                    SELECT 1 AS found FROM charges WHERE operationId = ?1 AND state = 'created'
-                    UNION ALL SELECT 1 AS found FROM refunds WHERE operationId = ?1 AND state = 'created'
-                    """, [.text(operationId)]
-                ).isEmpty
+                let isUndecided =
+                    try error is ChargeLedger.LateCharge
+                    || !$0.rows(
+                        """
+                        SELECT 1 AS found FROM charges WHERE operationId = ?1 AND state = 'created'
+                        UNION ALL SELECT 1 AS found FROM refunds WHERE operationId = ?1 AND state = 'created'
+                        """, [.text(operationId)]
+                    ).isEmpty
                 guard isUndecided else { return }
                 _ = try $0.execute(
                     """

@@ -170,7 +170,7 @@ import Testing
     }
 
     /// The client of the stream reads nothing, and events go on for a while.
-    @Test func whatAnEndedStreamDoesNotTakeCountsForNobody() {
+    @Test func bytesThatAnEndedStreamRefusesAreNotCounted() {
         let backlog = LiveBacklog()
         let (texts, continuation) = AsyncStream.makeStream(of: ByteBuffer.self)
         let sink = LiveStreamSink(continuation, bytesMax: 100, backlog: backlog)

@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    /// On the full disk the index of the log, a file of its own, has its blocks.
+    /// On the full disk the file with the log's index has its blocks.
     @Test(.timeLimit(.minutes(10)), arguments: [(Fault.full, "sqlite-wal"), (.readOnly, "")])
     func aServiceThatStartsOnSuchADiskReadsAndRecovers(_ fault: Fault, _ files: String) async throws {
         try await Self.withDisk { suite, fail in

@@ -5,7 +5,7 @@ import Testing
 
 /// The watchdog (`compose/watchdog.py`) replaces a stopped process.
 @Suite(.serialized) struct WatchdogTests {
-    /// The replica that holds the writer's lock: the last one that said so.
+    /// The replica that logged last that it holds the writer's lock.
     private static func writer(_ suite: Suite, of service: String) async throws -> String {
         let log = try await Command.run([
             "bash", "-c",

@@ -151,7 +151,7 @@ import Testing
         #expect(try await shop.names(["code": "turn"]) == ["Wandered 199 soap"])
     }
 
-    /// Its number is lower than those of changes that were committed before.
+    /// Its number is lower than the numbers of earlier commits.
     @Test func aChangeThatIsCommittedLateIsThere() async throws {
         let shop = try await shop()
         _ = try await fill(shop)

@@ -146,7 +146,7 @@ import Testing
         let longest = try #require(took.max())
         let shortest = try #require(took.prefix(3).min())
         #expect(shortest >= .milliseconds(200))
-        // The longest run is charged, and not a second one beside it.
+        // Only the longest run is charged.
         #expect(meter.used >= Int64(longest / .microseconds(1)))
         #expect(meter.used < Int64((longest + shortest) / .microseconds(1)))
     }

@@ -91,7 +91,7 @@ import UsersService
         #expect(long.replacement == nil)
     }
 
-    /// The processor times with a bcrypt hash, with one of ours and with none differ by less than half.
+    /// The processor times with a bcrypt hash, a scrypt hash and no hash differ by less than half.
     @Test func allSignInsTakeTheSameWork() async throws {
         let hasher = PasswordHasher(cost: UsersPasswordTests.cost)
         let own = try PasswordHash(of: Self.password, cost: UsersPasswordTests.cost).phc
