@@ -16,6 +16,7 @@ func usersMigrations(_ key: AccountKey) -> [Migration] {
         Migration(9, "deskViews", DeskViews.tables),
         Migration(10, "team", Invitations.tables + LastSeen.tables),
         Migration(11, "movedPasswords", MovedPasswords.tables),
+        Migration(12, "idlePeriod", IdleUsers.tables),
     ]
 }
 
