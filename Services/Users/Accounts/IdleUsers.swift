@@ -58,13 +58,13 @@ struct IdleUsers: Sendable {
     private func isIdle(_ userId: String, since limit: Timestamp, _ transaction: StoreTransaction) throws -> Bool {
         let user = Query(className: "_User", where: ["objectId": .string(userId), "updatedAt": ["$lt": limit.wire]])
         guard try transaction.count(user, caller: .master) == 1 else { return false }
-        let ofUser = Query(
-            className: "_Session", where: ["user": .pointer("_User", userId)], limit: Sessions.perUserMax)
-        return try transaction.documents(ofUser, caller: .master).allSatisfy { session in
-            guard let marked = session["updatedAt"]?.stringValue.flatMap(Timestamp.init(iso:)), marked < limit
-            else { return false }
-            // Use updates no session that has a later end or a fixed one.
-            return try Sessions.isExtendable(session, sessionExtension, at: transaction.now, transaction)
+        let pointer = JSON.pointer("_User", userId)
+        let used = Query(className: "_Session", where: ["user": pointer, "updatedAt": ["$gte": limit.wire]])
+        guard try transaction.count(used, caller: .master) == 0 else { return false }
+        // Use updates no session that has a later end or a fixed one.
+        let all = Query(className: "_Session", where: ["user": pointer], limit: Sessions.perUserMax)
+        return try transaction.documents(all, caller: .master).allSatisfy {
+            try Sessions.isExtendable($0, sessionExtension, at: transaction.now, transaction)
         }
     }
 

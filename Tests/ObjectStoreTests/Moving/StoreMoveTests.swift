@@ -159,7 +159,7 @@ import Testing
         try await shop.reopen(isNoted: true)
         let other = try shop.session()
         try other.run(#"BEGIN; INSERT INTO marks(day, mark) VALUES (70, '\x01')"#)
-        try await shop.store.write { try $0.execute("INSERT INTO marks(day, mark) VALUES (80, x'01')") }
+        try await shop.store.write { try $0.execute("INSERT INTO marks(day, mark) VALUES (80, ?)", [.blob([1])]) }
         var expected: [String: [[SQLValue]]] = [:]
         try await shop.move(after: { _ in
             try other.run("COMMIT")
