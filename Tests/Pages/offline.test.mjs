@@ -10,7 +10,11 @@ test('the page is loaded anew after each upgrade, and not over and over', async 
   let loads = 0;
   Object.assign(globalThis, {
     sessionStorage: new Storage(),
-    location: { reload: () => (loads += 1) },
+    location: {
+      reload() {
+        loads += 1;
+      },
+    },
     fetch: async () => ({}),
   });
   mock.timers.enable({ apis: ['Date'], now: Date.UTC(2030, 4, 2) });
