@@ -181,9 +181,9 @@ def compare_counts(server, counts, since, until):
 
 
 def compare_times(server, report, since, until):
-    """Prints the times of objects. A quantile is known to its bucket, whose end is twice its begin. The gateway's time is a part
-    of the load generator's, which also has the generator's lateness, at most as much again at its end. The p99 also has
-    delays of the machine, which have no bound: it is only printed.
+    """Prints the times of objects. A quantile is known to its bucket, whose end is twice its begin. The gateway's time is at
+    least half of the load generator's, which also has both ends of the connection and the generator's lateness, at most as
+    much again at its end. The p99 also has delays of the machine, which have no bound: it is only printed.
 
     Returns whether the p50 agree.
     """
@@ -195,7 +195,7 @@ def compare_times(server, report, since, until):
             begin = 0.1
             while begin * 2 < found:
                 begin *= 2
-            agree = begin <= client <= begin * 2 + 2 * report["dispatcherLateP99Milliseconds"]
+            agree = begin <= client <= 2 * (begin * 2 + report["dispatcherLateP99Milliseconds"])
             verdict = "" if agree else "DIFFERS"
         print_row(f"{name} of objects, ms", f"{client:,.1f}", f"{found:,.1f}", verdict)
     return agree
