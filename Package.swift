@@ -328,8 +328,8 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             name: "PostgreSQLTests", dependencies: ["CPostgreSQL", "PostgreSQL", "TestSupport"],
             swiftSettings: unoptimised),
         .testTarget(
-            name: "ObjectStoreTests", dependencies: ["ObjectStore", "ParseProtocol"], exclude: ["Fixtures"],
-            swiftSettings: unoptimised),
+            name: "ObjectStoreTests", dependencies: ["ObjectStore", "ParseProtocol", "TestSupport"],
+            exclude: ["Fixtures"], swiftSettings: unoptimised),
         // Tests of services in process: a target for each service, and one for rules that several services share.
         .target(
             name: "ServiceSupport",

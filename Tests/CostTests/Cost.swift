@@ -1,56 +1,49 @@
 import Glibc
+import TestSupport
 
-/// A function that reads client input, measured at one size and at four times that size.
+/// A function that reads client input, measured at multiples of one size.
 struct Cost: Sendable, CustomStringConvertible {
     /// As in the column "input" of docs/internals/costs.md.
     let name: String
     /// The size of the smaller input, in a unit that each row chooses.
     let size: Int
+    /// The largest multiple of the size that the function's limits accept.
+    let largest: Int
     /// Creates an input of a size.
     /// - Returns: a function that runs once with that input.
     let prepare: @Sendable (Int) throws -> () throws -> Void
 
-    init(_ name: String, _ size: Int, _ prepare: @escaping @Sendable (Int) throws -> () throws -> Void) {
+    init(
+        _ name: String, _ size: Int, largest: Int = 16,
+        _ prepare: @escaping @Sendable (Int) throws -> () throws -> Void
+    ) {
         self.name = name
         self.size = size
+        self.largest = largest
         self.prepare = prepare
     }
 
     var description: String { name }
 
-    /// The processor time in seconds for the two sizes, with the same number of repetitions.
-    struct Times {
-        var small: Double
-        var large: Double
-        var ratio: Double { large / small }
-    }
-
-    static let growth = 4
-    /// The allowance for cache misses and n log n in the ratio of the times.
-    static let tolerance = 1.3
-    static var ratioMax: Double { Double(growth) * tolerance }
     /// Minimum time of the smaller run in seconds, so that the clock's error is negligible.
     private static let secondsMin = 0.01
-    private static let roundsMin = 2
-    /// Maximum number of rounds while the ratio is too large. Further rounds only remove disturbance by other
-    /// processes.
-    static let roundsMax = 20
 
-    func measured(rounds: Int = Cost.roundsMax) throws -> Times {
+    func measured(rounds: ClosedRange<Int> = 2...10) throws -> TimeGrowth {
         let small = try prepare(size)
-        let large = try prepare(size * Self.growth)
         var repetitions = 1
-        var times = Times(small: try Self.seconds(repetitions, small), large: .infinity)
-        while times.small < Self.secondsMin {
-            repetitions = max(repetitions + 1, Int(Double(repetitions) * min(16, 1.3 * Self.secondsMin / times.small)))
-            times.small = try Self.seconds(repetitions, small)
+        var seconds = try Self.seconds(repetitions, small)
+        while seconds < Self.secondsMin {
+            repetitions = max(repetitions + 1, Int(Double(repetitions) * min(16, 1.3 * Self.secondsMin / seconds)))
+            seconds = try Self.seconds(repetitions, small)
         }
-        for round in 1...rounds {
-            times.large = min(times.large, try Self.seconds(repetitions, large))
-            times.small = min(times.small, try Self.seconds(repetitions, small))
-            if round >= Self.roundsMin, times.ratio <= Self.ratioMax { break }
+        var runs = [1: small]
+        var growth = TimeGrowth(rounds: rounds, largest: largest)
+        while let multiple = growth.next {
+            let run = try runs[multiple] ?? prepare(size * multiple)
+            runs[multiple] = run
+            growth.add(try Self.seconds(repetitions, run))
         }
-        return times
+        return growth
     }
 
     private static func seconds(_ repetitions: Int, _ run: () throws -> Void) throws -> Double {

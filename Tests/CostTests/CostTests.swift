@@ -7,13 +7,8 @@ import Testing
     static let rows = Cost.json + Cost.gateway + Cost.services
 
     @Test(arguments: rows) func timeGrowsWithTheInput(_ cost: Cost) throws {
-        let times = try cost.measured()
-        #expect(
-            times.ratio <= Cost.ratioMax,
-            """
-            \(cost.name): \(Int(times.small * 1e6)) µs for \(cost.size), \(Int(times.large * 1e6)) µs for \
-            \(cost.size * Cost.growth)
-            """)
+        let growth = try cost.measured()
+        #expect(growth.isLinear, "\(cost.name): \(growth)")
     }
 
     /// The store's own functions, on the writer thread.
@@ -29,7 +24,20 @@ import Testing
                 for value in values where !known.contains(value) { known.append(value) }
             }
         }
-        #expect(try square.measured(rounds: 5).ratio > Cost.ratioMax)
+        #expect(try !square.measured(rounds: 2...2).isLinear)
+    }
+
+    /// Cache misses cost a factor once. A quadratic part costs more at each step.
+    @Test func aQuadraticPartIsToldFromCacheMisses() {
+        func isLinear(_ seconds: (Double) -> Double) -> Bool {
+            var growth = TimeGrowth()
+            while let multiple = growth.next { growth.add(seconds(Double(multiple))) }
+            return growth.isLinear
+        }
+        #expect(isLinear { $0 })
+        #expect(isLinear { size in size * [1: 1, 4: 1.6, 16: 1.9][size, default: 1] })
+        #expect(!isLinear { size in size + 0.12 * size * size })
+        #expect(!isLinear { size in size * [1: 1, 4: 1.6, 16: 2.1][size, default: 1] })
     }
 
     @Test func theTableHasEveryRow() throws {

@@ -1,6 +1,7 @@
 import GatewayService
 import Glibc
 import ParseProtocol
+import TestSupport
 import Testing
 
 /// The gateway's cost of preparing a change for code is linear in the size of the change and of the object.
@@ -46,12 +47,9 @@ import Testing
                 return min(least, Self.threadTime - start)
             }
         }
-        var (small, large) = (time(2500), time(10_000))
-        // Other processes can only increase a time, so the minimum of several runs counts.
-        for _ in 0..<20 where large / small > 4 * 1.3 {
-            (small, large) = (min(small, time(2500)), min(large, time(10_000)))
-        }
-        #expect(large / small <= 4 * 1.3, "\(small) s, then \(large) s")
+        var growth = TimeGrowth()
+        while let multiple = growth.next { growth.add(time(2500 * multiple)) }
+        #expect(growth.isLinear, "\(growth)")
     }
 
     @Test func operatorsGiveWhatTheStoreMakesOfThem() {

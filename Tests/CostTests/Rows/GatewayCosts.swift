@@ -26,7 +26,7 @@ extension Cost {
                 "{\"_ApplicationId\":\"satchel\",\"_ContentType\":\"text/plain\",\"base64\":\"\(base64)\"}".utf8)
             return { _ = try ClientInput.file(tunnelled: body, named: "a.txt", bytesMax: 1 << 24) }
         },
-        Cost("page forms", 5_000) { n in
+        Cost("page forms", 5_000, largest: 4) { n in
             let body = Array((0..<(n / 8)).map { "k\($0)=%7B1" }.joined(separator: "&").utf8)
             return { _ = try ClientInput.pageForm(body, contentType: "application/x-www-form-urlencoded") }
         },

@@ -73,7 +73,7 @@ extension Cost {
             let user: JSON = ["firstName": .string("a" + Text.repeated("\u{FE0F}", n / 3)), "lastName": "b"]
             return { _ = PersonNames.values(of: user) }
         },
-        Cost("signed tokens", 2_000) { n in
+        Cost("signed tokens", 2_000, largest: 4) { n in
             let header = Base64URL.encode(Array("{\"alg\":\"RS256\"}".utf8))
             let payload = Base64URL.encode(Text.object(n / 10) { "\"k\($0)\":1" })
             let text = "\(header).\(payload).AAAA"
