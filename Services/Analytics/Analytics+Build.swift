@@ -42,10 +42,7 @@ package func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) 
     }
     routes.accept(news.userDeleted) { user, _, transaction in
         try events.settle(user.userID, in: transaction)
-        try EventLog.forget(user.userID, in: transaction)
-        try ActiveIds.forget(user.userID, in: transaction)
-        try PushTaps.forget(user.userID, in: transaction)
-        try SalesLog.forget(user.userID, in: transaction)
+        try AccountDeletion.forget(user.userID, in: transaction)
     }
     AnalyticsFunctions(
         store: host.store, currency: try Currency.ofShop(host.configuration.settings), zone: zone
@@ -78,6 +75,8 @@ package enum EventIntake {
         in transaction: StoreTransaction
     ) throws {
         let now = now ?? transaction.now
+        let isOfDeleted = try caller.userId.map { try AccountDeletion.happened(to: $0, in: transaction) } ?? false
+        let caller = isOfDeleted ? Caller.anonymous : caller
         let moment = event.countedAt(now: now)
         let day = zone.day(of: moment)
         let installationId = caller.installationId.map(EventLog.shortened)

@@ -7,6 +7,11 @@ package let analyticsMigrations = [
     Migration(2, "visits", statements: visitTables),
     Migration(3, "pushTaps", pushTapTables),
     Migration(4, "pastFigures", pastFigureTables),
+    Migration(5, "deletedUsers", deletedUserTables),
+]
+
+private let deletedUserTables = [
+    "CREATE TABLE deletedUsers(userId TEXT PRIMARY KEY, since INTEGER NOT NULL) WITHOUT ROWID"
 ]
 
 /// `span` and `startsAt` are minutes, the start since 1970; `figures` is the JSON of a `FigureRow`.

@@ -187,6 +187,19 @@ import Testing
         #expect(try await figures("a")["orders"] == 1)
     }
 
+    @Test func whatArrivesAfterTheDeletionNamesNobody() async throws {
+        try await sandbox.store.write { try AccountDeletion.forget("u1", in: $0) }
+        try await open("a", at: start)
+        try await order("o1", at: after(10))
+        for column in ["events.userId", "activeIds.id", "visits.id", "pushTaps.userId", "sales.userId"] {
+            let table = column.prefix { $0 != "." }
+            #expect(try await sandbox.count("SELECT count(*) FROM \(table) WHERE \(column) = 'u1'") == 0, "\(column)")
+        }
+        #expect(try await sandbox.count("SELECT count(*) FROM events") == 1)
+        #expect(try await sandbox.count("SELECT sum(count) FROM eventHours") == 1)
+        #expect(try await sandbox.count("SELECT sum(grossMinorUnits) FROM salesHours") == 700)
+    }
+
     /// A user may report any number of taps.
     @Test func theTapsOfAUserAreBounded() async throws {
         let count = PushTaps.ofUserMax + 10

@@ -37,13 +37,14 @@ package enum SalesLog {
     private static func insert(
         _ order: OrderMade, onConflict: String, in transaction: StoreTransaction
     ) throws -> Bool {
-        try transaction.execute(
+        let userId = try AccountDeletion.happened(to: order.userID, in: transaction) ? "" : order.userID
+        return try transaction.execute(
             """
             INSERT INTO sales(orderId, orderNumber, userId, totalMinorUnits, currency, pieces, madeAt)
             VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT(orderId) DO \(onConflict)
             """,
             [
-                .text(order.orderID), .int(order.orderNumber), .text(order.userID),
+                .text(order.orderID), .int(order.orderNumber), .text(userId),
                 .int(amount(order.totalMinorUnits)),
                 .text(order.currency), .int(Int64(order.pieces)), .int(order.madeAt),
             ]) > 0
