@@ -31,8 +31,7 @@ package func buildCrash(_ host: ServiceHost, _ routes: inout ServiceRoutes) thro
     }
     routes.accept(NotificationCalls(to: crashPlan.name).userDeleted) { user, _, transaction in
         try reports.settle(user.userID, in: transaction)
-        try EventStore.forget(user.userID, in: transaction)
-        try IssueLog.forget(user.userID, in: transaction)
+        try AccountDeletion.forget(user.userID, in: transaction)
     }
     CrashFunctions(host: host, dsn: settings.dsn, zone: zone).install(&routes)
     host.whenWriter("retention", every: CrashRetention.pause, problem: "Old figures could not be removed.") {

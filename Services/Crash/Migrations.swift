@@ -5,6 +5,11 @@ import ObjectStore
 let crashMigrations = [
     Migration(1, "tables", statements: crashTables),
     Migration(2, "days", crashDayTables),
+    Migration(3, "deletedUsers", deletedUserTables),
+]
+
+private let deletedUserTables = [
+    "CREATE TABLE deletedUsers(userId TEXT PRIMARY KEY, since INTEGER NOT NULL) WITHOUT ROWID"
 ]
 
 /// Daily counts. Earlier days are unknown: only the newest reports of each issue are stored.

@@ -78,6 +78,46 @@ import Testing
         #expect(try await sandbox.count("SELECT count(*) FROM crashEvents WHERE type = '[Filtered]'") == 1)
     }
 
+    @Test func aReportThatArrivesAfterTheDeletionNamesNobody() async throws {
+        try await add(1, user: ["id": "user2"])
+        try await sandbox.store.write { try AccountDeletion.forget("user1", in: $0) }
+        for id in 2...3 { try await add(id, user: ["id": "user1", "email": "ann@example.com"]) }
+        #expect(try await sandbox.count("SELECT count FROM issues WHERE title = 'E: [Filtered]'") == 3)
+        #expect(try await sandbox.count("SELECT users FROM issues") == 1)
+        #expect(try await sandbox.count("SELECT count(*) FROM issueUsers") == 1)
+        #expect(
+            try await sandbox.count(
+                "SELECT count(*) FROM crashEvents WHERE userId IS NULL AND message = '[Filtered]'") == 2)
+        guard testsRunOnSQLite else { return }
+        for trace in ["user1", "ann@example.com"] {
+            #expect(
+                try await sandbox.count(
+                    "SELECT count(*) FROM crashEvents WHERE id > 1 AND instr(CAST(event AS TEXT), '\(trace)')") == 0)
+        }
+    }
+
+    /// A deletion finds the texts of stored events only.
+    @Test func anIssueHasTheTextsOfItsNewestEvent() async throws {
+        for id in 0...EventStore.perIssueMax {
+            let address = "user\(id)@example.com"
+            let event = StoredEvent(
+                [
+                    "message": .string("mail to \(address)"), "transaction": .string("profile of \(address)"),
+                    "fingerprint": ["mail"], "user": ["id": .string("id-\(id)"), "email": .string(address)],
+                ], eventId: "event \(id)")
+            try await sandbox.store.write { try IssueLog.add(event, projectId: 1, in: $0) }
+        }
+        let newest = "user\(EventStore.perIssueMax)@example.com"
+        #expect(
+            try await sandbox.count(
+                "SELECT count FROM issues WHERE title = 'mail to \(newest)' AND culprit = 'profile of \(newest)'")
+                == EventStore.perIssueMax + 1)
+        try await sandbox.store.write { try AccountDeletion.forget("id-\(EventStore.perIssueMax)", in: $0) }
+        #expect(
+            try await sandbox.count(
+                "SELECT count(*) FROM issues WHERE title = '[Filtered]' AND culprit = '[Filtered]'") == 1)
+    }
+
     @Test func aReportLosesTheCharacterThatPostgreSQLCannotStore() async throws {
         try await add(1, type: "E\0F", release: "shop@1\0.0", user: ["id": "u\0v"])
         #expect(

@@ -11,20 +11,30 @@ package enum IssueLog {
     /// Maximum users of an issue that are counted separately; beyond it the count no longer grows.
     private static let usersMax: Int64 = 100_000
 
-    /// Adds an event to its issue. Idempotent by event id.
+    /// Adds an event to its issue, which gets the event's title and culprit: `EventStore.forget` finds these texts
+    /// only while the event is stored. Idempotent by event id.
     package static func add(
         _ event: StoredEvent, projectId: Int64, zone: ShopZone = .utc, in transaction: StoreTransaction
     ) throws {
         guard try !EventStore.contains(event.eventId, projectId: projectId, in: transaction) else { return }
         let issueId = try issue(of: event, projectId: projectId, in: transaction)
         try count(event.crash.release, issueId: issueId, in: transaction)
-        let isNewUser = try event.userHash.map { try countUser($0, issueId: issueId, in: transaction) } ?? false
+        let isOfDeleted = try AccountDeletion.happened(to: event.userId, in: transaction)
+        let userHash = isOfDeleted ? nil : event.userHash
+        let isNewUser = try userHash.map { try countUser($0, issueId: issueId, in: transaction) } ?? false
         _ = try transaction.execute(
-            "UPDATE issues SET count = count + 1, users = users + ?, lastSeen = ?, level = ? WHERE id = ?",
-            [.int(isNewUser ? 1 : 0), .int(transaction.now.milliseconds), .text(event.crash.level), .int(issueId)])
+            """
+            UPDATE issues SET count = count + 1, users = users + ?, lastSeen = ?, title = ?, culprit = ?, level = ?
+            WHERE id = ?
+            """,
+            [
+                .int(isNewUser ? 1 : 0), .int(transaction.now.milliseconds), .text(event.crash.title),
+                .text(event.crash.culprit), .text(event.crash.level), .int(issueId),
+            ])
         try CrashDays.add(
             event, issueId: issueId, projectId: projectId, day: zone.day(of: transaction.now), in: transaction)
         try EventStore.add(event, issueId: issueId, projectId: projectId, in: transaction)
+        if isOfDeleted { try EventStore.forget(event.userId, in: transaction) }
     }
 
     /// The event's issue, created for its first event, with its status after this event.
