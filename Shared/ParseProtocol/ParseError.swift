@@ -136,6 +136,12 @@ public struct ParseError: Error, Hashable, Sendable {
         /// A class that cannot be deleted because it has objects; also adding a field that exists, or deleting a
         /// missing one.
         public static let classNotEmpty = Code(255)
+
+        /// Whether the same request may succeed later.
+        package var isTemporary: Bool {
+            [.internalServerError, .serviceUnavailable, .connectionFailed, .timeout, .requestLimitExceeded]
+                .contains(self)
+        }
     }
 
     /// Missing and unreadable objects get the same error, so that it does not reveal whether an object exists.

@@ -10,8 +10,8 @@ final class PushFanout: Sendable {
     private let sender: PushSender
     private let logger: Logger
     private let wakeUp = WakeUp()
-    /// Queries that timed out; cleared when no push is due.
-    private let timeouts = Mutex(PushTimeouts())
+    /// Cleared when no push is due.
+    private let failures = Mutex(FanoutFailures())
 
     /// Maximum waiting deliveries before more are created: keeps the database small for any number of devices.
     private static let waitingMax: Int64 = 5000
@@ -38,7 +38,7 @@ final class PushFanout: Sendable {
     private func spreadDue() async throws -> BackgroundWork.Round {
         let pushes = try await due()
         guard !pushes.isEmpty else {
-            timeouts.withLock { $0 = PushTimeouts() }
+            failures.withLock { $0 = FanoutFailures() }
             return .due(at: try await nextDue())
         }
         if try await isFull() { return .due(in: .zero) }
@@ -86,25 +86,22 @@ final class PushFanout: Sendable {
             if began == 1 { try PushProgress.report(id, in: transaction) }
         }
         guard let push = try await spreading(id) else { return }
-        let isScanning = timeouts.withLock { $0.isScanning(id) }
+        let isScanning = failures.withLock { $0.isScanning(id) }
         do {
             let slice = try await store.read(for: nil) { try Slice.read(push, isScanning: isScanning, from: $0) }
-            timeouts.withLock { $0.succeeded(id) }
+            failures.withLock { $0.succeeded(id) }
             try await store.write(for: nil) { try slice.commit(push, in: $0) }
             sender.wake()
-        } catch let error as ParseError where error.code == .timeout {
-            switch timeouts.withLock({ $0.timedOut(id, at: .now) }) {
+        } catch {
+            switch failures.withLock({ $0.failed(id, error, at: .now) }) {
             case .scan: return
             case .retry: throw error
             case .giveUp: try await cancel(id, error)
             }
-        } catch let error as ParseError where [.invalidQuery, .invalidJSON].contains(error.code) {
-            // The stored query has become invalid, for instance because a field's type changed.
-            try await cancel(id, error)
         }
     }
 
-    private func cancel(_ id: String, _ error: ParseError) async throws {
+    private func cancel(_ id: String, _ error: any Error) async throws {
         logger.error("The query of a push is not valid.", metadata: ["push.id": "\(id)", "error": "\(error)"])
         try await store.write(for: nil) { transaction in _ = try Pushes.cancel(id, in: transaction) }
     }

@@ -26,10 +26,7 @@ package final class ParkedMessages: Sendable {
     /// receiver are not refusals.
     package static func isRefusal(_ error: any Error) -> Bool {
         guard let failure = (error as? BusFailure)?.failure, !failure.retriable else { return false }
-        let passing: [ParseError.Code] = [
-            .internalServerError, .serviceUnavailable, .connectionFailed, .timeout, .requestLimitExceeded,
-        ]
-        return !passing.contains { $0.rawValue == Int(failure.code) }
+        return !ParseError.Code(rawValue: Int(failure.code)).isTemporary
     }
 
     /// Moves a message from the outbox to the parked messages.

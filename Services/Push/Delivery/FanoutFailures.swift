@@ -1,9 +1,13 @@
-/// Decides what to do after the query of a push timed out. No I/O.
+import ParseProtocol
+
+/// Decides what to do after the query of a push failed. No I/O.
+///
+/// A push is given up at once when a retry cannot succeed, for instance because a field has another type now.
 ///
 /// The first timeout means that no index covers the condition: from then on the push reads bounded ranges
-/// (`Slice.read`). When a bounded range times out, the database is usually busy, so the range is read again. A push is
-/// given up only when its ranges have timed out for `givenUpAfter` without one success: its condition is too slow.
-package struct PushTimeouts: Sendable {
+/// (`Slice.read`). When a bounded range times out, the database is usually busy, so the range is read again. After
+/// `givenUpAfter` of timeouts without one success the push is given up: its condition is too slow.
+package struct FanoutFailures: Sendable {
     package enum Decision: Sendable, Equatable {
         /// Read bounded ranges from now on.
         case scan
@@ -27,7 +31,9 @@ package struct PushTimeouts: Sendable {
 
     package mutating func succeeded(_ push: String) { failingSince[push] = nil }
 
-    package mutating func timedOut(_ push: String, at now: ContinuousClock.Instant) -> Decision {
+    package mutating func failed(_ push: String, _ error: any Error, at now: ContinuousClock.Instant) -> Decision {
+        guard let error = error as? ParseError else { return .retry }
+        guard error.code == .timeout else { return error.code.isTemporary ? .retry : .giveUp }
         guard !scanning.insert(push).inserted else { return .scan }
         let since = failingSince[push] ?? now
         failingSince[push] = since
