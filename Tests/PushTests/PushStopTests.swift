@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A sender that is stopped while a slow provider has notifications in progress.
+/// A sender that is stopped while a slow provider has notifications in progress, and one that cannot read a delivery.
 @Suite struct PushStopTests {
     /// Answers only when the test triggers it.
     private final class SlowProvider: PushProvider {
@@ -94,5 +94,22 @@ import Testing
         // Their outcome is unknown, so they remain.
         #expect(try await fixture.count("SELECT count(*) FROM deliveries") == 2)
         provider.answer()
+    }
+
+    @Test(.timeLimit(.minutes(10))) func aPushEndsAlthoughItsLastDeliveryCannotBeRead() async throws {
+        let fixture = try await PushStoreTests.Fixture()
+        try await fixture.install(1)
+        let id = try await fixture.push()
+        _ = try await fixture.spread(id)
+        try await fixture.store.write(for: nil) {
+            _ = try $0.execute("UPDATE deliveries SET payload = ?", [.blob([0])])
+        }
+        let (provider, group) = (SlowProvider(), BackgroundGroup())
+        _ = Self.sender(fixture, provider, group)
+        try await eventually("the push has ended") {
+            try await fixture.count("SELECT count(*) FROM pushes WHERE state = 'ended'") == 1
+        }
+        await group.stop(within: .seconds(1))
+        #expect(provider.seen.isEmpty)
     }
 }

@@ -95,10 +95,11 @@ package final class PushSender: Sendable {
                 start(try Delivery(row, payload))
             } catch {
                 // Satchel did not write this row. It is removed, because it would block all others.
-                let id = try row.int("id")
+                let (id, push) = try (row.int("id"), row["push"].textValue ?? "")
                 logger.error("A delivery cannot be read.", metadata: ["delivery.id": "\(id)"])
-                try await store.write(for: nil) {
-                    _ = try $0.execute("DELETE FROM deliveries WHERE id = ?", [.int(id)])
+                try await store.write(for: nil) { transaction in
+                    try transaction.execute("DELETE FROM deliveries WHERE id = ?", [.int(id)])
+                    try PushProgress.settle(push, in: transaction)
                 }
             }
         }
