@@ -336,4 +336,20 @@ import Testing
         }
         #expect(try await fixture.count("SELECT count(*) FROM notifications WHERE userId = ''") == 1)
     }
+
+    @Test func aDeviceThatMustHaveAUserIsDeletedWithTheAccount() async throws {
+        let fixture = try await Fixture()
+        for user in ["ada1234567", "ben1234567"] {
+            try await fixture.install(1, ["user": .pointer("_User", user)])
+        }
+        let user: JSON = ["type": "Pointer", "targetClass": "_User", "required": true]
+        try await fixture.store.write {
+            _ = try $0.changeClass("_Installation", ["fields": ["user": user]], keeping: [])
+        }
+        try await fixture.store.write { try Notifications.forget("ada1234567", in: $0) }
+        let left = try await fixture.store.read {
+            try $0.documents(Query(className: "_Installation", where: [:]), caller: .master).compactMap { $0["user"] }
+        }
+        #expect(left == [.pointer("_User", "ben1234567")])
+    }
 }

@@ -83,13 +83,21 @@ package enum Notifications {
         }
     }
 
-    /// The account was deleted: its devices lose their user, and its waiting notifications are not sent.
+    /// The account was deleted: its devices lose their user, or are deleted where they cannot be without one, and its
+    /// waiting notifications are not sent.
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute("DELETE FROM deliveries WHERE userId = ?", [.text(userId)])
         try ParkedDeliveries.forget(userId, in: transaction)
         _ = try transaction.execute("DELETE FROM notifications WHERE userId = ?", [.text(userId)])
         try transaction.forEach("_Installation", of: userId, "user") { id, _ in
-            _ = try transaction.update("_Installation", id, ["user": ["__op": "Delete"]], caller: .master)
+            do {
+                _ = try transaction.nested {
+                    try transaction.update("_Installation", id, ["user": ["__op": "Delete"]], caller: .master)
+                }
+            } catch let error as ParseError where !error.code.isTemporary {
+                // The class's schema requires a user. The app registers the device again for its next user.
+                try transaction.delete("_Installation", id, caller: .master)
+            }
         }
     }
 }
