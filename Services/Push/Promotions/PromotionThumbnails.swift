@@ -20,7 +20,7 @@ struct PromotionRules: ClassRules {
 
 /// Gives each promotion with an image a small picture of it, which lists show. The catalog, which has the files, makes
 /// it.
-struct PromotionThumbnails: Sendable {
+package struct PromotionThumbnails: Sendable {
     let host: ServiceHost
 
     static let pause = Duration.seconds(3)
@@ -45,7 +45,7 @@ struct PromotionThumbnails: Sendable {
         return true
     }
 
-    /// The image itself, when it is not a photo: it is not tried again.
+    /// The image itself after a final answer, so that it is not tried again.
     private func thumbnail(of image: JSON) async throws -> JSON {
         guard let name = image["name"]?.stringValue else { return image }
         let parameters: JSON = ["name": .string(name)]
@@ -60,8 +60,13 @@ struct PromotionThumbnails: Sendable {
                 throw ParseError.internalError
             }
             return try JSON(parsing: document)
-        } catch let failure as BusFailure where ParseError(failure).code == .invalidImageData {
+        } catch let failure as BusFailure where Self.isFinal(failure) {
             return image
         }
+    }
+
+    /// Whether the catalog would give this answer again: the image is not a photo, or its content is lost.
+    package static func isFinal(_ failure: BusFailure) -> Bool {
+        [.invalidImageData, .objectNotFound].contains(ParseError(failure).code)
     }
 }
