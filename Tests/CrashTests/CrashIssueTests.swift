@@ -124,4 +124,26 @@ import Testing
             try await sandbox.count(
                 "SELECT count(*) FROM crashEvents WHERE type = 'EF' AND release = 'shop@1.0' AND userId = 'uv'") == 1)
     }
+
+    @Test func aReleasePastTheBoundReopensAResolvedIssueOnlyOnce() async throws {
+        try await sandbox.store.write { transaction in
+            for seen in 1...IssueLog.releasesMax {
+                try transaction.execute(
+                    "INSERT INTO crashReleases(projectId, release, firstSeen) VALUES (1, ?, ?)",
+                    [.text("r\(seen)"), .int(seen)])
+            }
+        }
+        try await add(1, release: "3f2a9c1b")
+        #expect(try await sandbox.count("SELECT count(*) FROM crashReleases") == IssueLog.releasesMax)
+        #expect(try await sandbox.count("SELECT count(*) FROM crashReleases WHERE release = 'r1'") == 0)
+        // The release appeared before the issue was resolved.
+        try await sandbox.store.write { transaction in
+            try transaction.execute("UPDATE crashReleases SET firstSeen = firstSeen - 10 WHERE release = '3f2a9c1b'")
+            try transaction.execute(
+                "UPDATE issues SET status = 'resolved', resolvedIn = '0a1b2c3d', resolvedAt = ?",
+                [.int(transaction.now.milliseconds - 5)])
+        }
+        try await add(2, release: "3f2a9c1b")
+        #expect(try await sandbox.count("SELECT count(*) FROM issues WHERE status = 'resolved'") == 1)
+    }
 }

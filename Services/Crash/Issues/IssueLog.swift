@@ -5,8 +5,9 @@ import ParseProtocol
 package enum IssueLog {
     /// Maximum issues; beyond it, the issue that has been quiet for longest is removed.
     private static let issuesMax: Int64 = 5000
-    /// Maximum releases of a project and of an issue that are counted separately; clients choose the releases.
-    private static let releasesMax: Int64 = 1000
+    /// Maximum releases of an issue that are counted separately, and of a project that are stored (beyond it, the one
+    /// that appeared first is removed); clients choose the releases.
+    package static let releasesMax: Int64 = 1000
     private static let otherRelease = "(other)"
     /// Maximum users of an issue that are counted separately; beyond it the count no longer grows.
     private static let usersMax: Int64 = 100_000
@@ -99,12 +100,16 @@ package enum IssueLog {
             "SELECT firstSeen FROM crashReleases WHERE projectId = ? AND release = ?", key
         ).first
         if let known { return try Timestamp(milliseconds: known.int("firstSeen")) }
-        _ = try transaction.execute(
+        try transaction.execute(
             """
-            INSERT INTO crashReleases(projectId, release, firstSeen) SELECT ?1, ?2, ?3
-            WHERE (SELECT count(*) FROM crashReleases WHERE projectId = ?1) < ?4
+            DELETE FROM crashReleases WHERE projectId = ?1
+            AND release = (SELECT release FROM crashReleases WHERE projectId = ?1 ORDER BY firstSeen LIMIT 1)
+            AND (SELECT count(*) FROM crashReleases WHERE projectId = ?1) >= ?2
             """,
-            key + [.int(transaction.now.milliseconds), .int(releasesMax)])
+            [.int(projectId), .int(releasesMax)])
+        try transaction.execute(
+            "INSERT INTO crashReleases(projectId, release, firstSeen) VALUES (?, ?, ?)",
+            key + [.int(transaction.now.milliseconds)])
         return transaction.now
     }
 
