@@ -152,4 +152,13 @@ import Testing
         try await store.write { _ = try $0.execute("UPDATE sessionMarks SET day = day - 1") }
         #expect(try await store.write { try CrashRetention.removeSome(in: $0) })
     }
+
+    @Test func aSessionThatBeginsTomorrowByTheDevicesClockHasOneDay() throws {
+        let report: JSON = ["sid": "a", "started": "2030-01-03T00:30:00Z"]
+        let days = try ["2030-01-02T23:50:00.000Z", "2030-01-03T00:10:00.000Z"].map { text in
+            AppSession(report, projectId: 1, now: try #require(Timestamp(iso: text)))?.day
+        }
+        #expect(days[0] != nil)
+        #expect(days[0] == days[1])
+    }
 }

@@ -9,7 +9,7 @@ package struct AppSession: Equatable, Sendable {
     /// A digest of the session or the device; the original id cannot be recovered from it.
     package typealias Mark = [UInt8]
 
-    /// The day on which it began, since 1970.
+    /// The day on which it began by the device's clock, since 1970; possibly tomorrow.
     package let day: Int64
     /// The app's version; empty when it sends none.
     package let release: String
@@ -35,7 +35,7 @@ package struct AppSession: Equatable, Sendable {
         let (today, started) = (zone.day(of: now), zone.day(of: moment))
         // A device's clock may be a little ahead, or its time zone; one extra day covers both.
         guard started >= today - Self.daysKnown, started <= today + 1 else { return nil }
-        day = min(started, today)
+        day = started
         let name = report["attrs"]?["release"]?.stringValue ?? ""
         release = name.utf8.count <= 250 && !name.utf8.contains(0) ? name : ""
         isCrashed = report["status"] == "crashed"
