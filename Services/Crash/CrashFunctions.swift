@@ -4,7 +4,7 @@ import ParseProtocol
 import ServiceKit
 
 /// The cloud functions for an operator's crash list.
-struct CrashFunctions: Sendable {
+package struct CrashFunctions: Sendable {
     let host: ServiceHost
     let dsn: @Sendable (_ key: String, _ projectId: String) -> String
     /// The shop's zone, in which days are counted.
@@ -60,11 +60,16 @@ struct CrashFunctions: Sendable {
                 let before = try IssueDesk.state(parameters, in: transaction)
                 let result = try body(parameters, transaction)
                 let after = try IssueDesk.state(parameters, in: transaction)
-                let subject = [parameters["issueId"], result["projectId"]].lazy.compactMap { $0?.stringValue }.first
                 try host.audit.note(
-                    .init(name, "", subject ?? "", before: before, after: after), by: request, in: transaction)
+                    .init(name, "", Self.subject(parameters, result), before: before, after: after), by: request,
+                    in: transaction)
                 return try .result(result)
             }
         }
+    }
+
+    /// What a change concerns, for the audit log: an issue, a new project or a key.
+    package static func subject(_ parameters: JSON, _ result: JSON) -> String {
+        [parameters["issueId"], result["projectId"], parameters["key"]].lazy.compactMap { $0?.stringValue }.first ?? ""
     }
 }
