@@ -29,4 +29,11 @@ import Testing
         await #expect(throws: StartupProblem.self) { try await DefaultKeyFile(path: path).match(sandbox.store) }
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
     }
+
+    @Test func aDisabledKeyIsNotWritten() async throws {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try await sandbox.store.write { _ = try $0.execute("UPDATE crashKeys SET disabledAt = 1") }
+        try await DefaultKeyFile(path: path).match(sandbox.store)
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
 }

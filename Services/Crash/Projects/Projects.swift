@@ -105,7 +105,7 @@ package struct DefaultKeyFile: Sendable {
         let key = try await store.write(for: nil) {
             try $0.rows(
                 """
-                SELECT publicKey FROM crashKeys WHERE projectId = 1
+                SELECT publicKey FROM crashKeys WHERE projectId = 1 AND disabledAt IS NULL
                 ORDER BY createdAt, \($0.dialect.row(key: "publicKey")) LIMIT 1
                 """, []
             ).first?.text("publicKey")
