@@ -51,6 +51,8 @@ public final class OutboundClient: Sendable {
         return try await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 thread.submit(work, ticket: ticket) { continuation.resume(returning: $0) }
+                // The thread ignores a cancellation that it handles before the order arrives.
+                if Task.isCancelled { thread.cancel(ticket) }
             }
         } onCancel: {
             thread.cancel(ticket)

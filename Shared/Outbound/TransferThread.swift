@@ -17,14 +17,15 @@ final class TransferThread: Sendable {
     private struct Inbox {
         var orders: [Order] = []
         var cancelled: [Ticket] = []
-        var isClosed = false
+        /// The failure of later orders; nil while the thread takes orders.
+        var closed: OutboundFailure?
         /// Nil until the thread has loaded libcurl.
         var multi: Multi?
         /// Submitted orders without a result.
         var open = 0
     }
 
-    /// `curl_multi_wakeup` may be called from any thread until the cleanup, which follows `isClosed`.
+    /// `curl_multi_wakeup` may be called from any thread until the cleanup, which follows `closed`.
     private struct Multi: @unchecked Sendable {
         let handle: UnsafeMutableRawPointer
     }
@@ -47,7 +48,7 @@ final class TransferThread: Sendable {
     init(authorities: String?) { self.authorities = authorities }
 
     /// Whether it takes no more orders: it was closed, or it could not load libcurl.
-    var isClosed: Bool { inbox.withLock { $0.isClosed } }
+    var isClosed: Bool { inbox.withLock { $0.closed != nil } }
 
     func start() {
         let thread = Thread { [self] in
@@ -60,21 +61,22 @@ final class TransferThread: Sendable {
     func newTicket() -> Ticket { lastTicket.wrappingAdd(1, ordering: .relaxed).newValue }
 
     func submit(_ work: Transfer.Work, ticket: Ticket, completion: @escaping Completion) {
-        let isTaken = inbox.withLock { inbox in
-            guard !inbox.isClosed, inbox.open < Self.openMax else { return false }
+        let refusal = inbox.withLock { inbox -> OutboundFailure? in
+            if let closed = inbox.closed { return closed }
+            guard inbox.open < Self.openMax else {
+                return OutboundFailure(.refused, wasNotSent: true, detail: "too many requests are waiting")
+            }
             inbox.open += 1
             inbox.orders.append(Order(ticket: ticket, work: work, completion: completion))
             Self.wake(inbox.multi)
-            return true
+            return nil
         }
-        if !isTaken {
-            completion(.failure(OutboundFailure(.refused, wasNotSent: true, detail: "too many requests are waiting")))
-        }
+        if let refusal { completion(.failure(refusal)) }
     }
 
     func cancel(_ ticket: Ticket) {
         inbox.withLock { inbox in
-            guard !inbox.isClosed else { return }
+            guard inbox.closed == nil else { return }
             inbox.cancelled.append(ticket)
             Self.wake(inbox.multi)
         }
@@ -83,13 +85,13 @@ final class TransferThread: Sendable {
     /// Ends the thread; running transfers fail as cancelled.
     func close() {
         inbox.withLock { inbox in
-            guard !inbox.isClosed else { return }
-            inbox.isClosed = true
+            guard inbox.closed == nil else { return }
+            inbox.closed = OutboundFailure(.cancelled, wasNotSent: true)
             Self.wake(inbox.multi)
         }
     }
 
-    /// To be called inside the lock, because the handle may be gone after `isClosed`.
+    /// To be called inside the lock, because the handle may be gone after `closed`.
     private static func wake(_ multi: Multi?) {
         if let multi { curl_multi_wakeup(multi.handle) }
     }
@@ -109,7 +111,7 @@ final class TransferThread: Sendable {
         while true {
             let (orders, cancelled, isClosed) = inbox.withLock { inbox in
                 defer { (inbox.orders, inbox.cancelled) = ([], []) }
-                return (inbox.orders, inbox.cancelled, inbox.isClosed)
+                return (inbox.orders, inbox.cancelled, inbox.closed != nil)
             }
             for order in orders { start(order, multi, &running) }
             for ticket in isClosed ? Array(running.keys) : cancelled {
@@ -151,7 +153,7 @@ final class TransferThread: Sendable {
     /// Closes without libcurl.
     private func fail(_ failure: OutboundFailure) {
         let orders = inbox.withLock { inbox in
-            inbox.isClosed = true
+            inbox.closed = failure
             defer { inbox.orders = [] }
             return inbox.orders
         }
