@@ -21,14 +21,14 @@ package final class LiveFeedThread: @unchecked Sendable {
     /// A gateway's pending request for news.
     private struct Waiter {
         let message: LiveNext
-        let deadline: Date
+        let deadline: ContinuousClock.Instant
         let completion: @Sendable (Result<News, any Error>) -> Void
     }
 
     /// Limits of unmatched changes. Beyond them all changes are dropped and all subscriptions must be renewed.
     private static let waitingMax = 20_000
     private static let waitingBytesMax = 64 << 20
-    private static let tidyingSeconds = 5.0
+    private static let tidyingPause = Duration.seconds(5)
     private static let waitMillisecondsMax: UInt32 = 60_000
     private static let stopping = ParseError(.serviceUnavailable, "The service is stopping.")
 
@@ -135,21 +135,20 @@ package final class LiveFeedThread: @unchecked Sendable {
         let feed = LiveFeed(
             clock: { Int64(SystemClock.monotonic) }, processor: { Int64(SystemClock.threadTime) })
         var waiters: [UInt64: Waiter] = [:]
-        var tidied = Date()
+        var tidied = ContinuousClock.now
         // Late networks get half of this thread's time, and only when it has no other work.
-        var nextTurn = Date()
-        while let (items, hasLost) = take(
-            until: feed.isBehind ? nextTurn : waiters.values.map(\.deadline).min() ?? .distantFuture)
-        {
+        var nextTurn = ContinuousClock.now
+        while let (items, hasLost) = take(until: feed.isBehind ? nextTurn : waiters.values.map(\.deadline).min()) {
             if hasLost { feed.lose() }
             for item in items { perform(item, feed, &waiters) }
-            if feed.isBehind, nextTurn.timeIntervalSinceNow <= 0 {
-                let start = Date()
+            if feed.isBehind, nextTurn <= .now {
+                let start = ContinuousClock.now
                 feed.catchUp()
-                nextTurn = Date(timeIntervalSinceNow: -start.timeIntervalSinceNow)
+                let end = ContinuousClock.now
+                nextTurn = end + (end - start)
             }
-            if -tidied.timeIntervalSinceNow > Self.tidyingSeconds {
-                tidied = Date()
+            if ContinuousClock.now - tidied > Self.tidyingPause {
+                tidied = .now
                 feed.tidy()
                 // Removes classes that are no longer watched. New ones are added when their subscription begins.
                 watching(feed.classes)
@@ -169,11 +168,12 @@ package final class LiveFeedThread: @unchecked Sendable {
     }
 
     /// The pending work; nil when the thread must end.
-    private func take(until deadline: Date) -> (work: [Work], hasLost: Bool)? {
-        let end = min(deadline, Date(timeIntervalSinceNow: Self.tidyingSeconds))
+    private func take(until deadline: ContinuousClock.Instant?) -> (work: [Work], hasLost: Bool)? {
+        let limit = ContinuousClock.now + Self.tidyingPause
+        let end = min(deadline ?? limit, limit)
         return condition.withLock {
             while work.isEmpty, !hasLost, !isStopping {
-                if !condition.wait(until: end) { break }
+                if !condition.wait(until: Date(timeIntervalSinceNow: (end - .now) / .seconds(1))) { break }
             }
             guard !isStopping else { return nil }
             defer { (work, waiting, waitingBytes, hasLost) = ([], 0, 0, false) }
@@ -198,8 +198,7 @@ package final class LiveFeedThread: @unchecked Sendable {
             feed.asked(message)
             let milliseconds = min(message.waitMs, Self.waitMillisecondsMax)
             waiters[message.gateway] = Waiter(
-                message: message, deadline: Date(timeIntervalSinceNow: Double(milliseconds) / 1000),
-                completion: completion)
+                message: message, deadline: ContinuousClock.now + .milliseconds(milliseconds), completion: completion)
         }
     }
 
@@ -207,7 +206,7 @@ package final class LiveFeedThread: @unchecked Sendable {
         for (gateway, waiter) in waiters {
             if let news = feed.news(for: waiter.message) {
                 waiter.completion(.success(news))
-            } else if waiter.deadline <= Date() {
+            } else if waiter.deadline <= .now {
                 waiter.completion(.success((feed.nothing(for: waiter.message), [])))
             } else {
                 continue
