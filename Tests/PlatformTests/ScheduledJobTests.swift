@@ -56,15 +56,33 @@ import Testing
         for id in [refused, valid] { #expect(try await dueAt(id) > 1) }
     }
 
-    @Test func theStoredEndOfAJobIsKept() async throws {
-        let id = try await sandbox.store.write { transaction in
-            let status: JSON = ["jobName": "lost", "status": "running"]
+    /// A waiting run.
+    private func run(_ name: String) async throws -> String {
+        try await sandbox.store.write { transaction in
+            let status: JSON = ["jobName": .string(name), "status": "running"]
             let id = try transaction.create("_JobStatus", status, caller: .master).objectId
-            _ = try transaction.execute("INSERT INTO jobRuns(status, name) VALUES (?, 'lost')", [.text(id)])
+            _ = try transaction.execute("INSERT INTO jobRuns(status, name) VALUES (?, ?)", [.text(id), .text(name)])
             return id
         }
+    }
+
+    @Test func theStoredEndOfAJobIsKept() async throws {
+        let id = try await run("lost")
         #expect(try await runner.runNext(isOwn: true))
         #expect(try await sandbox.document("_JobStatus", id)["status"] == "succeeded")
+    }
+
+    /// The service stops before it asks `cloud`.
+    @Test func aCodeJobThatDidNotStartIsStartedByTheNextWriter() async throws {
+        let id = try await run("ofCode")
+        let work = Task { [runner] in
+            // Ends with the cancellation.
+            try? await Task.sleep(for: .seconds(600))
+            return try await runner.runNext(isOwn: false)
+        }
+        work.cancel()
+        #expect(try await !work.value)
+        #expect(try await sandbox.count("SELECT attempts FROM jobRuns WHERE status = '\(id)'") == 0)
     }
 
     /// The clock was set back after the last run.

@@ -18,8 +18,8 @@ struct CodeJobRun: Sendable {
     ///   - note: stores the job's progress message.
     ///   - isStopped: whether an operator asked the job to stop.
     /// - Returns: the job's final message; nil for none.
-    /// - Throws: `.scriptFailed` (141) with the reason of a failure, `JobStopped` when it was never started,
-    ///   `CancellationError` while it still runs.
+    /// - Throws: `.scriptFailed` (141) with the reason of a failure, `JobStopped` when an operator stopped it before
+    ///   its start, `JobNotStarted` when the service stops before its start, `CancellationError` while it may run.
     func run(
         isFirst: Bool, note: @Sendable (String) async throws -> Void, isStopped: @Sendable () async throws -> Bool
     ) async throws -> String? {
@@ -31,7 +31,7 @@ struct CodeJobRun: Sendable {
             case .succeeded(let text): return text.isEmpty ? nil : text
             case .failed(let text): throw ParseError(.scriptFailed, text)
             case .ask(let begins, let pause):
-                try await Task.sleep(for: pause)
+                do { try await Task.sleep(for: pause) } catch { throw begins ? JobNotStarted() : error }
                 // A failed read or write here does not mean that the job ended in `cloud`; the next round tries again.
                 let stops = (try? await isStopped()) ?? false
                 if begins && stops { throw JobStopped() }
@@ -75,3 +75,6 @@ struct CodeJobRun: Sendable {
 
 /// An operator stopped the job.
 struct JobStopped: Error {}
+
+/// The service stops before it has started the job.
+struct JobNotStarted: Error {}

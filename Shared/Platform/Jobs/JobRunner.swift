@@ -247,10 +247,10 @@ package final class JobRunner: Sendable {
             try await end(run.status, "succeeded", message)
         } catch is JobStopped {
             try await end(run.status, "failed", Self.stopped)
-        } catch is CancellationError {
-            // The service stops. The next writer restarts one of Satchel's own jobs, and this attempt does not count. A
-            // job of cloud code continues, and the next writer polls it.
-            guard jobs[run.name] != nil else { return false }
+        } catch let error where error is CancellationError || error is JobNotStarted {
+            // The service stops. A job of cloud code that may have started continues, and the next writer polls it. Any
+            // other job is restarted by the next writer, and this attempt does not count.
+            guard jobs[run.name] != nil || error is JobNotStarted else { return false }
             try await host.store.write(for: nil) { transaction in
                 _ = try transaction.execute(
                     "UPDATE jobRuns SET attempts = attempts - 1 WHERE status = ?", [.text(run.status)])
