@@ -300,6 +300,14 @@ public final class ServiceHost: Sendable {
             try KeyedReplies.once(request, plan.replySeal, in: $0, work)
         }
     }
+
+    /// The reply that `commit` stored for an earlier run of `request`; nil when there is none. For checks before a
+    /// commit that a repetition would fail because of the first run.
+    public func storedReply(to request: ServiceRequest) async throws -> BusReply? {
+        try await store.read(for: request.share) { [plan] in
+            try KeyedReplies.stored(request, plan.replySeal, $0)
+        }
+    }
 }
 
 extension Principal {

@@ -21,6 +21,7 @@ struct OwnSecurity: Sendable {
     /// and returns the token of the session that continues.
     private func changePassword(_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
         let userId = try Self.operatorId(request)
+        if let reply = try await host.storedReply(to: request) { return reply }
         let password = try Self.password(parameters, "newPassword")
         try rules.settings.passwordPolicy.check(password)
         let hash = try await proven(try Self.password(parameters, "oldPassword"), of: userId, request)
@@ -39,6 +40,7 @@ struct OwnSecurity: Sendable {
     /// `secret` removes it; `code` is one of the present factor. Works whatever `SATCHEL_MFA` says.
     private func setFactor(_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
         let userId = try Self.operatorId(request)
+        if let reply = try await host.storedReply(to: request) { return reply }
         let hash = try await proven(try Self.password(parameters, "password"), of: userId, request)
         var wish: JSON = ["secret": parameters["secret"] ?? .null]
         wish["token"] = parameters["token"]

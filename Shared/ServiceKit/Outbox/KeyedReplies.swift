@@ -65,10 +65,7 @@ public enum KeyedReplies {
         let key = request.envelope.idempotencyKey
         guard !key.isEmpty else { return try work(transaction) }
         let place = Place(key, seal)
-        if let kept = try transaction.rows(place.table.find, [.text(place.key)]).first?.blob("reply") {
-            // A reply that cannot be opened was stored unencrypted by an earlier release.
-            return try decode(place.seal?.open(kept, place.key) ?? kept)
-        }
+        if let first = try opened(place, transaction) { return first }
         let reply = try work(transaction)
         let stored = try place.seal?.seal(encode(reply), place.key) ?? encode(reply)
         // A client decides how many of these are stored for a day.
@@ -76,6 +73,18 @@ public enum KeyedReplies {
         _ = try transaction.execute(
             place.table.add, [.text(place.key), .int(transaction.now.milliseconds), .blob(stored)])
         return reply
+    }
+
+    /// The stored reply to a repetition; nil for a request that was not answered or has no key.
+    static func stored(_ request: ServiceRequest, _ seal: ReplySeal?, _ reader: ObjectReader) throws -> BusReply? {
+        let key = request.envelope.idempotencyKey
+        return key.isEmpty ? nil : try opened(Place(key, seal), reader)
+    }
+
+    private static func opened(_ place: Place, _ reader: ObjectReader) throws -> BusReply? {
+        guard let kept = try reader.rows(place.table.find, [.text(place.key)]).first?.blob("reply") else { return nil }
+        // A reply that cannot be opened was stored unencrypted by an earlier release.
+        return try decode(place.seal?.open(kept, place.key) ?? kept)
     }
 
     /// Whether a request with the key was answered.
