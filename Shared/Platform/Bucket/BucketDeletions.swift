@@ -18,6 +18,18 @@ package enum BucketDeletions {
             [.text(name), .int(transaction.now.advanced(by: life).milliseconds)])
     }
 
+    /// Handles a due deletion of a file's object: it is cancelled when the bucket has the file. Otherwise it waits, so
+    /// that a removal of the file makes it due.
+    package static func keep(_ name: String, in transaction: StoreTransaction) throws {
+        // It stays due when the file was removed after the decision.
+        guard let file = try FileTable.find(name, in: transaction) else { return }
+        if file.inBucket {
+            try remove(name, in: transaction)
+        } else {
+            try add(name, after: orphanLife, in: transaction)
+        }
+    }
+
     /// Cancels a scheduled deletion.
     package static func remove(_ name: String, in transaction: StoreTransaction) throws {
         try transaction.execute("DELETE FROM bucketDrops WHERE name = ?", [.text(name)])

@@ -97,8 +97,12 @@ final class BucketMaintenance: Sendable {
         }
         for name in names {
             do {
-                if try await decision(about: name) == .remove { try await bucket.delete(name) }
-                try await host.store.write(for: nil) { try BucketDeletions.remove(name, in: $0) }
+                switch try await decision(about: name) {
+                case .keep: try await host.store.write(for: nil) { try BucketDeletions.keep(name, in: $0) }
+                case .remove:
+                    try await bucket.delete(name)
+                    try await host.store.write(for: nil) { try BucketDeletions.remove(name, in: $0) }
+                }
             } catch BucketTrouble.refused(let code) {
                 // The other deletions may succeed.
                 try await host.store.write(for: nil) { try BucketDeletions.add(name, after: Self.refusedPause, in: $0) }

@@ -138,6 +138,26 @@ import Testing
         #expect(due == [name])
     }
 
+    /// An earlier move of the file failed, and the deletion of its object is due.
+    @Test func anObjectThatWaitsForItsFileIsDueWhenTheFileIsRemoved() async throws {
+        let store = sandbox.store
+        func due() async throws -> [String] {
+            try await store.read { try BucketDeletions.due(at: .now, limit: 10, in: $0) }
+        }
+        try await store.write { transaction in
+            try FileTable.add(.init(name: "a", contentType: "text/plain", size: 1), in: transaction)
+            try BucketDeletions.add("a", after: .zero, in: transaction)
+        }
+        #expect(try await due() == ["a"])
+        try await store.write { try BucketDeletions.keep("a", in: $0) }
+        #expect(try await due() == [])
+        _ = try await store.write { try FileTable.remove("a", in: $0) }
+        #expect(try await due() == ["a"])
+        // The file was removed after the decision.
+        try await store.write { try BucketDeletions.keep("a", in: $0) }
+        #expect(try await due() == ["a"])
+    }
+
     /// After the restore of a backup that was made while the file moved.
     @Test func aFileThatOnlyTheBucketHasIsFound() async throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
