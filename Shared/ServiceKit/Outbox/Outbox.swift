@@ -91,7 +91,7 @@ public final class Outbox: Sendable {
     /// Waits until a committed message is delivered, for replies that are better when the other service already has it.
     /// The message is delivered eventually in either case.
     /// - Parameter share: the share of the request whose reply waits.
-    /// - Returns: false on timeout.
+    /// - Returns: false on timeout, also for a message that is parked.
     @discardableResult
     public func waitUntilDelivered(key: String, within limit: Duration, for share: WorkShare?) async -> Bool {
         let key = KeyedReplies.outboxPrefix + key
@@ -106,10 +106,7 @@ public final class Outbox: Sendable {
         }
         // Checked after the registration: an earlier delivery is seen here, a later one is reported to the
         // continuation.
-        let isStored = try? await store.read(for: share) {
-            try !$0.rows("SELECT 1 FROM outbox WHERE key = ?", [.text(key)]).isEmpty
-        }
-        guard isStored ?? true else { return true }
+        guard (try? await isStored(key, share)) ?? true else { return true }
         let timer = Task {
             try? await Task.sleep(for: limit)
             continuation.finish()
@@ -121,13 +118,20 @@ public final class Outbox: Sendable {
         return false
     }
 
+    /// Whether a message waits or is parked.
+    private func isStored(_ key: String, _ share: WorkShare?) async throws -> Bool {
+        try await store.read(for: share) {
+            try !$0.rows(
+                "SELECT 1 AS found FROM outbox WHERE key = ?1 UNION ALL SELECT 1 FROM parkedMessages WHERE key = ?1",
+                [.text(key)]
+            ).isEmpty
+        }
+    }
+
     /// Polls until a message is no longer stored: another process may deliver it without notifying this one.
     private func untilGone(_ key: String, _ share: WorkShare?, _ tell: () -> Void) async {
         while (try? await Task.sleep(for: ServiceHost.sharedPause)) != nil {
-            let isGone = try? await store.read(for: share) {
-                try $0.rows("SELECT 1 AS found FROM outbox WHERE key = ?", [.text(key)]).isEmpty
-            }
-            if isGone == true { return tell() }
+            if (try? await isStored(key, share)) == false { return tell() }
         }
     }
 

@@ -118,6 +118,12 @@ import Testing
         }
     }
 
+    @Test func aParkedMessageIsNotDelivered() async throws {
+        try await withParked { _, host, _ in
+            #expect(await !host.outbox.waitUntilDelivered(key: "ann", within: .milliseconds(50), for: nil))
+        }
+    }
+
     @Test func aRetriedMessageThatIsRefusedAgainIsParkedAtOnce() async throws {
         try await withParked { bench, host, inbox in
             _ = try await Self.ask(bench, .retry, try await Self.item(bench))
