@@ -40,6 +40,7 @@ import Testing
         ("satchel.users.key.file", "/keys/users.key", "/keys/users.key"),
         ("satchel.password.days", "90", "90"),
         ("satchel.smtp.url", "smtps://me:s3cr3t@mail.example:465", "smtps://••••••@mail.example:465"),
+        ("satchel.smtp.url", "smtps://me:s/3?c#r3t@mail.example:465", "smtps://••••••@mail.example:465"),
         (
             "satchel.push.url", "https://a.example/?x=1&api_key=s3cr3t&y=2,https://u:s3cr3t@b.example/",
             "https://a.example/?x=1&api_key=••••••&y=2,https://••••••@b.example/"
