@@ -71,6 +71,8 @@ package struct BookAudit: Sendable {
     private func merge(_ check: CrossCheck, _ report: inout BookReport) async {
         var pages = check.lists.map { Pages(list: $0) }
         var counted: Int64 = 0
+        // The report gets the sums when all lists were read to their ends.
+        var days = report.days
         while true {
             for index in pages.indices where pages[index].isEmpty {
                 let list = pages[index].list
@@ -88,8 +90,9 @@ package struct BookAudit: Sendable {
             for finding in found where report.count(finding.check) < ServiceBooks.foundMax {
                 report.findings.append(finding)
             }
-            BookSums.add(group, report.provider, to: &report.days)
+            BookSums.add(group, report.provider, to: &days)
         }
+        report.days = days
         for kind in check.kinds { report.rows[kind.name] = counted }
     }
 

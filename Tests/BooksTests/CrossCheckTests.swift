@@ -224,6 +224,31 @@ import Testing
         #expect(table.contains("order.sale"))
     }
 
+    @Test func listsThatWereNotReadToTheirEndsHaveNoSums() async {
+        /// Payments answers for the first page of its charges only.
+        final class Leaving: BookSource {
+            private let shop: Shop
+
+            init(_ shop: Shop) { self.shop = shop }
+
+            func answer(_ question: JSON, by service: String) async throws -> JSON {
+                guard question["list"] != "charges" || question["after"] == "" else {
+                    throw ParseError(.serviceUnavailable, "It is away.")
+                }
+                return try await shop.answer(question, by: service)
+            }
+        }
+        let keys: [JSON] = ["a", "b", "c"]
+        var lists = Self.clean
+        lists["checkouts"] = keys.map { Self.checkout($0) }
+        lists["charges"] = keys.map { Self.charge($0) }
+        let report = await Self.look(Leaving(Shop(lists)))
+        #expect(report.missing["payments"] == "It is away.")
+        let sums = report.json["sums"]?.arrayValue?.first
+        #expect(sums?["bag"] == 0)
+        #expect(sums?["analytics"] == 700, "Its lists were read to their ends.")
+    }
+
     /// A shop that is paid by Stripe. Payments answers `{provider}` with these, from the first.
     private final class StripeShop: BookSource {
         private let shop: Shop
