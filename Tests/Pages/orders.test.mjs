@@ -1,12 +1,14 @@
 // An order's timeline: the services' data about mails and notifications, as steps.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { all, textOf } from './elements.mjs';
 import { load, loadView } from './pages.mjs';
 
 const { mailStep, pushStep, trackingSteps } = await loadView('orders/timeline.js');
 const { ordersAsCSV, readParcels } = await loadView('orders/csv.js');
 const { matching, townOf } = await loadView('orders/shared.js');
 const { packed } = await loadView('orders/parcel.js');
+const { pickingList } = await loadView('orders/sheets.js');
 const { parseCSV } = await load('csv.js');
 const at = (iso) => ({ __type: 'Date', iso });
 
@@ -65,6 +67,24 @@ test('orders become one row for each line, and their totals stand once', () => {
   );
   assert.deepEqual([cells(second).total, cells(second).sum, cells(second).refunded], ['', '3.50', '']);
   assert.match(ordersAsCSV([order]), /'=cmd@x\.example/);
+});
+
+test('a picking list tells products of one name apart', () => {
+  const item = (name, id, quantity) => ({ __type: 'Object', name, quantity, product: id && { objectId: id } });
+  const list = pickingList([
+    { orderNo: 1, items: [item('Soap', 'p2', 2), item('Oil', 'p3', 1), item('Gift', null, 1)] },
+    { orderNo: 2, items: [item('Soap', 'p1', 3), item('Oil', 'p3', 4), item('Gift', null, 1)] },
+  ]);
+  const [body] = all(list, 'tbody');
+  assert.deepEqual(
+    body.children.map(({ children }) => children.map(textOf)),
+    [
+      ['Gift', '2', '№ 1, № 2'],
+      ['Oil', '5', '№ 1, № 2'],
+      ['Soap (p1)', '3', '№ 2'],
+      ['Soap (p2)', '2', '№ 1'],
+    ],
+  );
 });
 
 test('a pasted table gives each order its parcel', () => {

@@ -54,20 +54,28 @@ export function invoice(order) {
 export function pickingList(orders) {
   const products = new Map();
   for (const order of orders) {
-    for (const { name = t('order.product'), quantity } of itemsOf(order)) {
-      const product = products.get(name) ?? { count: 0, numbers: [] };
-      product.count += quantity;
-      product.numbers.push(`№ ${order.orderNo}`);
-      products.set(name, product);
+    for (const { name = t('order.product'), quantity, product } of itemsOf(order)) {
+      const id = product?.objectId ?? '';
+      const key = `${id} ${name}`;
+      const line = products.get(key) ?? { name, id, count: 0, numbers: [] };
+      line.count += quantity;
+      line.numbers.push(`№ ${order.orderNo}`);
+      products.set(key, line);
     }
   }
-  const byName = [...products].sort(([a], [b]) => a.localeCompare(b));
+  const byName = [...products.values()].sort((a, b) => a.name.localeCompare(b.name) || a.id.localeCompare(b.id));
+  /** Names that different products have. */
+  const shared = new Set(byName.map(({ name }) => name).filter((name, index, names) => names.indexOf(name) < index));
   return sheet(
     t('sheet.picking-list'),
     h('p', [date(new Date().toISOString()), ' · ', counted('orders.count', orders.length)]),
     linesOf(
       [t('order.product'), t('order.pieces'), t('area.orders')],
-      byName.map(([name, { count, numbers }]) => [name, number(count), numbers.join(', ')]),
+      byName.map(({ name, id, count, numbers }) => [
+        id && shared.has(name) ? `${name} (${id})` : name,
+        number(count),
+        numbers.join(', '),
+      ]),
     ),
     linesOf(
       [t('order.number'), t('order.customer'), t('order.pieces')],
