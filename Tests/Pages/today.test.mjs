@@ -103,6 +103,13 @@ test('the service that is down is named even while the shop cannot serve', async
   assert.ok(text.includes('today.services|catalog'), text);
 });
 
+test('all is well without `cloud` in a shop without cloud code, and not in one that has code', async () => {
+  const seen = { bag: { status: 'ok' }, cloud: { status: 'missing' } };
+  const told = async (status) => shown({ '/health': [200, { status, services: seen }] });
+  assert.ok((await told('ok')).includes('today.services|today.allWell'));
+  assert.ok((await told('degraded')).includes('today.services|cloud'));
+});
+
 test('the view fails without any answer, without a session or right, and when it was left', async () => {
   const all = Object.fromEntries(Object.keys(marks).map((path) => [path, away(path)]));
   await assert.rejects(shown(all), (error) => error instanceof APIError && error.code === 2);

@@ -104,7 +104,8 @@ const counted =
     count ? [kind, number(count)] : ['good', t('today.none')];
 
 function services(health) {
-  const down = Object.entries(health.services ?? {})
+  // Without cloud code the shop is well although `cloud` is missing.
+  const down = Object.entries(health.status === 'ok' ? {} : (health.services ?? {}))
     .filter(([, service]) => service.status !== 'ok')
     .map(([name, { problem }]) => (problem ? `${name}: ${problem}` : name));
   return [down.length ? 'bad' : 'good', down.length ? down.join(', ') : t('today.allWell')];
