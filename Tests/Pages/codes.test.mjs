@@ -27,6 +27,14 @@ test('a code is the same after it was in the form', () => {
   }
 });
 
+test('a time that was not changed keeps its seconds', () => {
+  const code = { discountCode: 'BF20', percent: 20, from: date('2030-01-01T10:00:30.500Z') };
+  const written = writeCode(code);
+  assert.equal(readCode(written, code).from, '2030-01-01T10:00:30.500Z');
+  assert.equal(readCode({ ...written, from: '2030-01-01T10:01' }, code).from, '2030-01-01T10:01:00.000Z');
+  assert.equal(readCode({ ...written, from: '' }, code).from, null);
+});
+
 test('changing percent to an amount removes the percent', () => {
   const read = readCode({ ...writeCode({ discountCode: 'BF20', percent: 20 }), kind: 'amount', value: '5.00' });
   assert.equal(read.percent, null);

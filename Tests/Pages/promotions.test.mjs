@@ -2,10 +2,13 @@
 // of a promotion: no number is shown where none exists.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadView } from './pages.mjs';
+import './elements.mjs';
+import { load, loadView } from './pages.mjs';
 
 const { audienceWords, readAudience, writeAudience } = await loadView('promotions/audience.js');
 const { failures, followed } = await loadView('promotions/figures.js');
+const { promotionForm } = await loadView('promotions/form.js');
+const { problemLine } = await load('problems.js');
 
 test('an audience is the same after it was in the form', () => {
   for (const audience of [
@@ -99,4 +102,31 @@ test('reasons have words where there are some, else the code that the provider s
     { id: '(other)', key: 'push.failure.others', code: '', count: 9 },
   ]);
   assert.deepEqual(failures({}), []);
+});
+
+test('times that were not changed keep their seconds', async () => {
+  const at = (iso) => ({ __type: 'Date', iso });
+  const promotion = {
+    content: 'Hello',
+    schedule: at('2030-05-01T08:00:30.000Z'),
+    shownFrom: at('2030-05-01T10:00:30.500Z'),
+    shownUntil: at('2030-05-02T10:00:45.000Z'),
+  };
+  globalThis.fetch = async () => Response.json({ results: [] });
+  const { signal } = new AbortController();
+  let form, read;
+  const save = Object.assign(
+    (...given) => {
+      [form, read] = given;
+    },
+    { problem: problemLine() },
+  );
+  promotionForm(promotion, save, { router: { href: (path) => path }, signal });
+  const times = async () => {
+    const { schedule, shownFrom, shownUntil } = await read();
+    return [schedule, shownFrom, shownUntil].map(({ iso }) => iso);
+  };
+  assert.deepEqual(await times(), [promotion.schedule.iso, promotion.shownFrom.iso, promotion.shownUntil.iso]);
+  form.elements.schedule.value = '2030-05-01T08:01';
+  assert.equal((await times())[0], '2030-05-01T08:01:00.000Z');
 });

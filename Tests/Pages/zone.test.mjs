@@ -62,6 +62,9 @@ test('times are shown and typed in the zone of the shop', () => {
   server.timeZone = 'Europe/Berlin';
   // Twice an hour, and never one.
   assert.equal(fromLocal('2030-10-27T02:30').toISOString(), '2030-10-27T00:30:00.000Z');
+  const later = new Date('2030-10-27T01:30:15.000Z');
+  assert.equal(fromLocal(localText(later), later), later);
+  assert.equal(fromLocal('2030-10-27T02:31', later).toISOString(), '2030-10-27T00:31:00.000Z');
   assert.equal(localText(fromLocal('2030-03-31T02:30')), '2030-03-31T03:30');
 });
 

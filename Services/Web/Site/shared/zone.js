@@ -50,8 +50,12 @@ export const dayNumber = (text) => Date.parse(`${text}T00:00Z`) / DAY;
 /** The first moment of a day. @param number of `dayNumber`. */
 export const startOfDay = (number) => new Date(Number.isNaN(number) ? NaN : momentOf(number * DAY));
 
-/** The moment of a date and time field. A text with a zone keeps it. */
-export function fromLocal(text) {
+/**
+ * The moment of a date and time field. A text with a zone keeps it.
+ * @param shown the moment that the field had: unless the text was changed, it keeps what the text lacks.
+ */
+export function fromLocal(text, shown = null) {
+  if (isValid(shown) && text === localText(shown)) return shown;
   const isLocal = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,3})?)?$/.test(text);
   const time = isLocal ? Date.parse(`${text.replace(' ', 'T')}Z`) : NaN;
   return new Date(Number.isNaN(time) ? text : momentOf(time));

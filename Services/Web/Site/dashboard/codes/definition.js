@@ -32,9 +32,10 @@ export function writeCode(code) {
 
 /**
  * The parameters of `createDiscountCode` and `updateDiscountCode`, without the product. Null removes a member.
+ * @param known the code whose values the form had.
  * @throws an error whose `key` names the text, and `field` the value.
  */
-export function readCode(values) {
+export function readCode(values, known = {}) {
   const code = values.discountCode.trim().toUpperCase();
   if (!/^[A-Z0-9_-]{3,40}$/.test(code)) throw problem('codes.badCode', 'discountCode');
   const isAmount = values.kind === 'amount';
@@ -42,7 +43,7 @@ export function readCode(values) {
   if (!(value >= 1)) throw problem(isAmount ? 'codes.badAmount' : 'codes.badPercent', 'value');
   const minimum = values.minimum.trim() ? parseMoney(values.minimum) : 0;
   if (!(minimum >= 0)) throw problem('codes.badAmount', 'minimum');
-  const [from, until] = [time(values, 'from'), time(values, 'until')];
+  const [from, until] = [time(values, 'from', known), time(values, 'until', known)];
   if (from && until && from >= until) throw problem('codes.badTimes', 'until');
   return {
     discountCode: code,
@@ -66,8 +67,8 @@ function whole(values, field, key, most) {
   return value;
 }
 
-function time(values, field) {
-  const at = values[field] ? fromLocal(values[field]) : null;
+function time(values, field, known) {
+  const at = values[field] ? fromLocal(values[field], moment(known[field])) : null;
   if (at && Number.isNaN(at.getTime())) throw problem('codes.badTimes', field);
   return at;
 }

@@ -23,7 +23,7 @@ export async function editCode(code, isNew) {
     isWide: true,
     content: fields(values, product, known, isNew),
     async submit(typed) {
-      const wanted = definition({ ...typed, discountCode: isNew ? typed.discountCode : code.discountCode });
+      const wanted = definition({ ...typed, discountCode: isNew ? typed.discountCode : code.discountCode }, code);
       const text = typed.product.trim();
       wanted.productId = text && text === product ? (code.productId ?? null) : await productId(text);
       const saved = await run(isNew ? 'createDiscountCode' : 'updateDiscountCode', wanted);
@@ -39,9 +39,9 @@ export async function openCode(text) {
   return editCode(results[0] ?? { discountCode: text }, !results.length);
 }
 
-function definition(values) {
+function definition(values, known) {
   try {
-    return readCode(values);
+    return readCode(values, known);
   } catch (error) {
     throw error.key ? fieldError(error.field, t(error.key, { example: exampleMoney() })) : error;
   }

@@ -92,7 +92,7 @@ export function promotionForm(promotion, save, { router, signal }) {
 function wantedOf(promotion, values) {
   const content = values.content.trim().replaceAll('\r\n', '\n');
   if (!content) throw fieldError('content', t('promotion.noContent'));
-  const at = values.schedule ? fromLocal(values.schedule) : null;
+  const at = values.schedule ? fromLocal(values.schedule, moment(promotion.schedule)) : null;
   return {
     content,
     ...optional(promotion, 'discountCode', values.discountCode.trim()),

@@ -57,7 +57,9 @@ export function shownFields(promotion) {
 
 /** The members for the values of the form; null for none. */
 export async function readShown(promotion, values) {
-  const [from, until] = ['shownFrom', 'shownUntil'].map((name) => (values[name] ? fromLocal(values[name]) : null));
+  const [from, until] = ['shownFrom', 'shownUntil'].map((name) =>
+    values[name] ? fromLocal(values[name], moment(promotion[name])) : null,
+  );
   if (until && !(from && from < until)) throw fieldError('shownUntil', t('promotion.badShown'));
   const text = values.product.trim();
   const { product } = promotion;
