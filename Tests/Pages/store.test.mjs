@@ -43,6 +43,26 @@ test('a refusal undoes its own change alone', async () => {
   assert.deepEqual(products.get('a'), { objectId: 'a', stock: 3, unitPrice: 2, updatedAt: 'now' });
 });
 
+test('of two changes of a field the later one stays, whichever is answered first', async () => {
+  for (const isRefused of [false, true]) {
+    const products = new Collection();
+    products.put([{ objectId: 'a', stock: 3 }]);
+    const [first, second] = [waiting(), waiting()];
+    const changes = [
+      products.change('a', { stock: 5 }, () => first.promise),
+      products.change('a', { stock: 6 }, () => second.promise),
+    ];
+    second.resolve({ updatedAt: 'then' });
+    assert.deepEqual(await changes[1], { objectId: 'a', stock: 6, updatedAt: 'then' });
+    if (isRefused) first.reject(new Error('no'));
+    else first.resolve({ updatedAt: 'now' });
+    await changes[0].catch(() => {});
+    assert.deepEqual(products.get('a'), { objectId: 'a', stock: 6, updatedAt: 'then' });
+    await products.change('a', { stock: 7 }, async () => ({}));
+    assert.equal(products.get('a').stock, 7);
+  }
+});
+
 test('answers are used again, failures are not, and a sign-out forgets', async () => {
   let calls = 0;
   const load = async () => {

@@ -5,7 +5,10 @@
 export class Collection {
   #objects = new Map();
   #listeners = new Set();
-  /** Changes in flight by object: each builds on the ones before it. */
+  /**
+   * Changes by object in the order in which they were made: each builds on the ones before it. An accepted one waits for
+   * the answers to those.
+   */
   #pending = new Map();
 
   /** Stores objects from the server. Changes in flight are applied on top. */
@@ -16,7 +19,7 @@ export class Collection {
 
   get(id) {
     const object = this.#objects.get(id);
-    return object && Object.assign({}, object, ...(this.#pending.get(id) ?? []));
+    return object && Object.assign({}, object, ...(this.#pending.get(id) ?? []).map(({ fields }) => fields));
   }
 
   /** @returns a function that ends the subscription. */
@@ -30,17 +33,17 @@ export class Collection {
    * @param send returns further fields that the server changed.
    */
   async change(id, change, send) {
+    const own = { fields: change, isAccepted: false };
     const pending = this.#pending.get(id) ?? [];
-    this.#pending.set(id, [...pending, change]);
+    this.#pending.set(id, pending);
+    pending.push(own);
     this.#tell(id);
     try {
-      const answer = await send();
-      this.#objects.set(id, { ...this.#objects.get(id), ...change, ...answer });
+      own.fields = { ...change, ...(await send()) };
+      own.isAccepted = true;
     } finally {
-      this.#pending.set(
-        id,
-        this.#pending.get(id).filter((other) => other !== change),
-      );
+      if (!own.isAccepted) pending.splice(pending.indexOf(own), 1);
+      while (pending[0]?.isAccepted) this.#objects.set(id, { ...this.#objects.get(id), ...pending.shift().fields });
       this.#tell(id);
     }
     return this.get(id);
