@@ -289,6 +289,50 @@ test('a look that the server refused is left to the next one, a mistake of ours 
   assert.equal(looks, 2);
 });
 
+test('a row that this tab changed during the request is asked for again', async () => {
+  const { auth } = await load('api.js');
+  const { Collection } = await load('store.js');
+  const query = document.querySelector;
+  const sockets = [];
+  const asked = [];
+  Object.assign(globalThis, {
+    location: new URL('https://shop.example/dashboard'),
+    WebSocket: class {
+      constructor() {
+        sockets.push(this);
+      }
+      send() {}
+      close() {}
+    },
+    fetch: () => new Promise((answer) => asked.push((row) => answer(Response.json({ results: [row] })))),
+  });
+  document.querySelector = (selector) => (selector.includes('"satchel-live"') ? { content: 'true' } : query(selector));
+  const { followProducts } = await loadView('live/products.js');
+  auth.begin('r:1', { objectId: 'u' }, false);
+  const leaving = new AbortController();
+  const products = new Collection();
+  const rows = products.put([{ objectId: 'a', stock: 3, updatedAt: 1 }]);
+  followProducts(products, { rows, querySelectorAll: () => [], renew() {} }, leaving.signal);
+  const tell = (message) => sockets[0].onmessage({ data: JSON.stringify(message) });
+  const until = async (isThere) => {
+    while (!isThere()) await new Promise((resolve) => setTimeout(resolve, 5));
+  };
+  sockets[0].onopen();
+  tell({ op: 'connected' });
+  tell({ op: 'update', requestId: 1, cursor: 'f-1', object: { objectId: 'a', updatedAt: 2 } });
+  await until(() => asked.length === 1);
+  await products.change('a', { stock: 7 }, async () => ({ updatedAt: 3 }));
+  asked[0]({ objectId: 'a', stock: 4, updatedAt: 2 });
+  await until(() => asked.length === 2 || products.get('a').stock !== 7);
+  assert.equal(products.get('a').stock, 7);
+  asked[1]({ objectId: 'a', stock: 6, updatedAt: 4 });
+  await until(() => products.get('a').updatedAt === 4);
+  assert.equal(products.get('a').stock, 6);
+  leaving.abort();
+  document.querySelector = query;
+  auth.drop();
+});
+
 test('a list knows which rows are new, which are other, and which stay although they left', async () => {
   globalThis.HTMLElement = class {};
   globalThis.customElements = { define() {} };

@@ -16,16 +16,21 @@ export function followProducts(products, shown, signal) {
     if (wanted.length) {
       // Before the request: an event that comes during it marks its row again.
       stale.clear();
+      const timeOf = (id) => products.get(id).updatedAt;
+      const known = new Map(wanted.map((id) => [id, timeOf(id)]));
       const { results } = await read(wanted);
-      const others = results.filter(({ objectId, updatedAt }) => products.get(objectId).updatedAt !== updatedAt);
-      for (const { objectId } of products.put(others)) late.add(objectId);
+      const others = results.filter(({ objectId, updatedAt }) => timeOf(objectId) !== updatedAt);
+      // A row that this tab changed during the request may have been read before: it is read again.
+      const isSame = ({ objectId }) => timeOf(objectId) === known.get(objectId);
+      for (const { objectId } of others.filter((row) => !isSame(row))) stale.add(objectId);
+      for (const { objectId } of products.put(others.filter(isSame))) late.add(objectId);
     }
     for (const id of late) {
       if (isTypedIn(shown, id)) continue;
       late.delete(id);
       shown.renew(products.get(id));
     }
-    if (late.size) look();
+    if (late.size || stale.size) look();
   }, signal);
   async function read(wanted) {
     const where = { objectId: { $in: wanted } };
