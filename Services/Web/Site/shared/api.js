@@ -32,6 +32,10 @@ export class APIError extends Error {
   get isUnreachable() {
     return this.code === 100;
   }
+  /** Whether the change may have been made: no answer came, or none in time (124). */
+  get isUnsure() {
+    return this.isUnreachable || this.code === 124;
+  }
 }
 
 let changes = 0;

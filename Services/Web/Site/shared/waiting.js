@@ -1,4 +1,4 @@
-// Waiting that ends after a time, or with a signal.
+// Waiting that ends after a time or with a signal, and which of several answers counts.
 
 /**
  * Runs work with a signal that ends after a time, or with another signal. It frees everything when the work is done: an
@@ -17,6 +17,19 @@ export async function limited(work, milliseconds, signal) {
     clearTimeout(timer);
     signal?.removeEventListener('abort', end);
   }
+}
+
+/**
+ * For work that may begin again before its answer is there.
+ * @returns a function that begins a round; it returns one that says whether this round is still the last.
+ */
+export function rounds() {
+  let last = 0;
+  return () => {
+    last += 1;
+    const own = last;
+    return () => own === last;
+  };
 }
 
 /** Resolves after a time; rejects with the signal's reason when the signal ends. */

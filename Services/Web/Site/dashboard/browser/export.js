@@ -19,7 +19,10 @@ export function exportURL(className, where, format) {
 async function load(url, signal) {
   const answer = await fetch(url, { credentials: 'omit', headers: headers(), signal });
   if (answer.ok) return answer.blob();
-  const { code, error } = await answer.json();
+  const { code, error } = await answer.json().catch(({ message }) => {
+    signal.throwIfAborted();
+    return { code: 100, error: message };
+  });
   throw new APIError(code, error, answer.status);
 }
 

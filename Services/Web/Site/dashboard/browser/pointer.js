@@ -6,6 +6,7 @@ import { dialog, field } from '../../shared/elements/dialog.js';
 import { failure } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
 import { fieldError } from '../../shared/problems.js';
+import { rounds } from '../../shared/waiting.js';
 
 const ROWS = 20;
 const PAUSE = 300;
@@ -27,20 +28,19 @@ export function pickPointer(className, value, save) {
     hint: t('pointer.hint'),
   });
   const box = (place) => place.querySelector('input');
-  let round = 0;
+  const begin = rounds();
 
   async function look() {
     const name = box(target).value.trim();
-    round += 1;
-    const own = round;
+    const isLast = begin();
     if (!CLASS.test(name)) return fill(list);
     const text = box(search).value.trim();
     const where = text ? { $or: [{ objectId: text }, ...names.map((field) => ({ [field]: containing(text) }))] } : {};
     try {
       const { results } = await find(name, { where, limit: ROWS, order: '-$natural' });
-      if (own === round) fill(list, results.length ? results.map(pick) : h('p.hint', t('data.noRows')));
+      if (isLast()) fill(list, results.length ? results.map(pick) : h('p.hint', t('data.noRows')));
     } catch (error) {
-      if (own === round) fill(list);
+      if (isLast()) fill(list);
       failure(error);
     }
   }

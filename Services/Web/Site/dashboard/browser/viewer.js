@@ -7,6 +7,7 @@ import { dialog, field } from '../../shared/elements/dialog.js';
 import { failure } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
 import { fieldError } from '../../shared/problems.js';
+import { rounds } from '../../shared/waiting.js';
 import { filter } from '../customers/totals.js';
 
 export const GUEST = '*';
@@ -49,17 +50,16 @@ export function askViewer(choose) {
   const id = field({ name: 'id', label: t('viewer.id'), hint: t('viewer.idHint') });
   const guest = field({ name: 'guest', type: 'checkbox', label: t('viewer.guest') });
   const input = (place) => place.querySelector('input');
-  let round = 0;
+  const begin = rounds();
   let timer = 0;
 
   async function look() {
     const text = input(search).value.trim();
-    round += 1;
-    const own = round;
+    const isLast = begin();
     if (text.length < 2) return fill(list);
     try {
       const { results } = await ask('customers', { ...filter({ search: text }), limit: CUSTOMERS });
-      if (own === round) fill(list, results.length ? results.map(pick) : h('p.hint', t('data.noRows')));
+      if (isLast()) fill(list, results.length ? results.map(pick) : h('p.hint', t('data.noRows')));
     } catch (error) {
       failure(error);
     }

@@ -10,6 +10,7 @@ import { table } from '../../shared/elements/table.js';
 import { errorText } from '../../shared/elements/toast.js';
 import { number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { rounds } from '../../shared/waiting.js';
 import { runs } from '../shell/areas.js';
 import { schemas } from '../browser/schemas.js';
 import { stateChips, heading } from '../lists/listing.js';
@@ -20,6 +21,7 @@ const LIMIT = 1000;
 export async function render({ query, router, signal }) {
   const all = await schemas();
   const names = freshId('classes');
+  const begin = rounds();
   const answer = h('section.spaced', { 'aria-live': 'polite' });
   const problem = h('p.problem', { role: 'alert' });
   const form = h(
@@ -46,6 +48,7 @@ export async function render({ query, router, signal }) {
     run(event.submitter?.value);
   }
   async function run(what = 'rows') {
+    const isLast = begin();
     const values = Object.fromEntries(new FormData(form));
     fill(problem);
     fill(answer);
@@ -54,9 +57,9 @@ export async function render({ query, router, signal }) {
       history.replaceState(null, '', router.href('/data/console', values));
       const start = performance.now();
       const found = await find(values.className.trim(), { ...wanted, ...extra[what], signal });
-      fill(answer, took(performance.now() - start), views[what](found));
+      if (isLast()) fill(answer, took(performance.now() - start), views[what](found));
     } catch (error) {
-      if (!signal.aborted) fill(problem, errorText(error));
+      if (isLast() && !signal.aborted) fill(problem, errorText(error));
     }
   }
   return [

@@ -7,6 +7,7 @@ import { fill, h } from '../../shared/dom.js';
 import { dialog, field } from '../../shared/elements/dialog.js';
 import { errorText, failure, toast } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
+import { rounds } from '../../shared/waiting.js';
 import { dayText } from '../../shared/zone.js';
 import { saveFile } from '../forms/save-file.js';
 import { planTable } from './csv-preview.js';
@@ -41,23 +42,21 @@ export async function exportProducts(where, button) {
 export function importProducts() {
   const place = h('div', { 'aria-live': 'polite' });
   let plans = null;
-  let reading = 0;
+  const begin = rounds();
 
   async function read(event) {
     const file = event.target.files[0];
-    reading += 1;
-    const turn = reading;
+    const isLast = begin();
     plans = null;
     fill(place);
     if (!file) return;
     try {
       const found = await plan(file);
-      if (turn !== reading) return;
+      if (!isLast()) return;
       plans = found.plans;
       fill(place, planTable(found));
     } catch (error) {
-      if (turn === reading)
-        fill(place, h('p.problem', error instanceof CSVError ? t('csv.quotes', error) : errorText(error)));
+      if (isLast()) fill(place, h('p.problem', error instanceof CSVError ? t('csv.quotes', error) : errorText(error)));
     }
   }
   return dialog({
@@ -117,8 +116,8 @@ async function send(plans) {
   );
   for (const [index, one] of waiting.entries()) {
     one.isDone = !(answers[index] instanceof APIError);
-    // After a lost response the new product may exist, so that it is not sent again.
-    if (!one.isDone && one.isNew && answers[index].isUnreachable) one.body = null;
+    // The new product may exist, so that it is not sent again.
+    if (!one.isDone && one.isNew && answers[index].isUnsure) one.body = null;
     fill(one.place, one.isDone ? h('span.tag.good', t('bulk.done')) : h('span.problem', errorText(answers[index])));
   }
   const failed = waiting.filter((one) => !one.isDone).length;

@@ -3,6 +3,7 @@
 import { fill, h } from '../../shared/dom.js';
 import { field } from '../../shared/elements/dialog.js';
 import { t } from '../../shared/i18n.js';
+import { rounds } from '../../shared/waiting.js';
 import { stateOf } from '../codes/definition.js';
 import { editCode } from '../codes/dialog.js';
 import { askIfThere, runs, sees } from '../shell/areas.js';
@@ -11,10 +12,12 @@ import { askIfThere, runs, sees } from '../shell/areas.js';
 export function codeField(value, router, signal) {
   const warning = h('p.hint', { role: 'status' });
   const make = (code) => editCode({ discountCode: code.toUpperCase() }, true).then((made) => made && look(code));
+  const begin = rounds();
   const look = async (text) => {
+    const isLast = begin();
     const code = text.trim();
     const found = code ? await askIfThere('discountCodes', { discountCode: code }, signal).catch(() => null) : null;
-    if (signal.aborted) return;
+    if (!isLast() || signal.aborted) return;
     if (!found) return fill(warning);
     if (found.results.length) {
       const state = stateOf(found.results[0]);

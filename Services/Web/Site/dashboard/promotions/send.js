@@ -31,7 +31,7 @@ export function sendPromotion(promotion) {
         await run('sendPromotion', parameters, newKey());
         toast(t(isLater ? 'send.planned' : 'send.done'));
       } catch (error) {
-        if (!error.isUnreachable) throw error;
+        if (!error.isUnsure) throw error;
         // It may have been sent, and pressing again would send it twice. The redrawn view shows its state.
         toast(t('send.unknown'), 'bad');
       }

@@ -44,7 +44,7 @@ export function remove(operator) {
       try {
         await run('removeOperator', { userId: operator.objectId });
       } catch (error) {
-        if (error.isForbidden) throw new Error(t('team.lastAdmin'));
+        if (error.isForbidden && /last admin/i.test(error.message)) throw new Error(t('team.lastAdmin'));
         throw error;
       }
       toast(t('team.removed', { name }));

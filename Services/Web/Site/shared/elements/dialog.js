@@ -12,7 +12,8 @@ import { attend, mayLose } from './form.js';
  * @param options `{ title, text, fields, content, confirm, cancel, isDanger, isWide, isBrief, isChanged(),
  *   submit(values, form) }`; fields are options of `field`. When `submit` throws, the dialog stays open and shows the
  *   error. Closing a dialog with changed fields, or with work that `isChanged` reports, asks first unless it `isBrief`.
- * @returns the result of `submit`, or null when the dialog was dismissed.
+ * @returns the result of `submit`, or null when the dialog was dismissed. The work of `submit` goes on when its dialog is
+ *   dismissed, and then its result counts.
  */
 export function dialog(options) {
   return new Promise((resolve) => {
@@ -45,6 +46,7 @@ export function dialog(options) {
     );
     const box = h(options.isWide ? 'dialog.wide' : 'dialog', { 'aria-labelledby': title }, form);
     let answer = null;
+    let working = null;
 
     function close(value) {
       answer = value;
@@ -55,7 +57,7 @@ export function dialog(options) {
     }
     box.addEventListener('close', () => {
       box.remove();
-      resolve(answer);
+      resolve(working?.catch(() => null) ?? answer);
     });
     // Browsers close a dialog at the second Escape whatever the page says to `cancel`.
     box.addEventListener('keydown', (event) => {
@@ -68,11 +70,16 @@ export function dialog(options) {
       event.preventDefault();
       leave();
     });
-    attend(form, {
-      problem,
-      send,
-      submit: async () => close((await options.submit(Object.fromEntries(new FormData(form)), form)) ?? true),
-    });
+    const work = async () => (await options.submit(Object.fromEntries(new FormData(form)), form)) ?? true;
+    async function submit() {
+      working = work();
+      try {
+        close(await working);
+      } finally {
+        working = null;
+      }
+    }
+    attend(form, { problem, send, submit });
     if (options.isChanged) guardWork(box, options.isChanged);
     document.body.append(box);
     box.showModal();
