@@ -64,7 +64,7 @@ package final class Crowd: Sendable {
     /// The longest time between the answers of two consecutive checkouts.
     package var longestPause: Duration { state.withLock { $0.longestPause } }
 
-    /// Returns the longest request latency since the last call.
+    /// Returns the longest request latency since the last call, without the time in which the machine stood still.
     package func takeLongestWait() -> Duration {
         state.withLock { state in
             let longest = state.longestWait
@@ -166,9 +166,9 @@ package final class Crowd: Sendable {
     private func ask(
         _ what: String, _ customer: Customer, _ request: (ParseClient) async throws -> ParseClient.Answer
     ) async throws -> ParseClient.Answer {
-        let begin = ContinuousClock.now
+        let meter = StallMeter()
         defer {
-            let took = ContinuousClock.now - begin
+            let took = meter.elapsed
             state.withLock { $0.longestWait = max($0.longestWait, took) }
         }
         let answer = try await request(customer.client)

@@ -75,17 +75,29 @@ package final class RawConnection: Sendable {
 
     /// The text received within the time, at most `max` bytes; nil when nothing arrived and the connection is open.
     package func read(within milliseconds: Int, max: Int = 65536) -> String? {
-        var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        guard Glibc.poll(&poll, 1, Int32(milliseconds)) > 0 else { return nil }
+        guard hasInput(within: milliseconds) else { return nil }
         var buffer = [UInt8](repeating: 0, count: max)
         let count = recv(descriptor, &buffer, buffer.count, 0)
         return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : ""
     }
 
+    /// Waits for data or the end of the connection. Time in which the machine stood still does not count, because the
+    /// other end stood still, too.
+    private func hasInput(within milliseconds: Int) -> Bool {
+        let meter = StallMeter()
+        var left = milliseconds
+        repeat {
+            var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            if Glibc.poll(&poll, 1, Int32(left)) > 0 { return true }
+            left = milliseconds - Int(meter.elapsed / .milliseconds(1))
+        } while left > 0
+        return false
+    }
+
     /// Whether the other end closed the connection. Discards data received before that.
     package func isClosed(within seconds: Int) -> Bool {
-        let end = ContinuousClock.now + .seconds(seconds)
-        while ContinuousClock.now < end {
+        let meter = StallMeter()
+        while meter.elapsed < .seconds(seconds) {
             if read(within: 100) == "" { return true }
         }
         return false

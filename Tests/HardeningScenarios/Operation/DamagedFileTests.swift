@@ -24,7 +24,7 @@ import Testing
         let stop = try #require(suite.processId(of: "bag-1"))
         _ = try await Command.run(["kill", "-STOP", "\(try #require(suite.managerId))"])
         _ = try await Command.run(["kill", "-9", "\(stop)"])
-        try await Task.sleep(for: .milliseconds(200))
+        try await eventually("the bag has ended") { suite.processId(of: "bag-1") == nil }
         try change(suite.dataDirectory + "/bag")
         _ = try await Command.run(["kill", "-CONT", "\(try #require(suite.managerId))"])
     }

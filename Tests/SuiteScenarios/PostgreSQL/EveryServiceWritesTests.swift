@@ -84,7 +84,8 @@ import Testing
                 let running = try await suite.rows(
                     "bag", "SELECT DISTINCT driver FROM checkouts WHERE state = 'reserved'")
                 let count = try await suite.rows("bag", "SELECT count(*) FROM checkouts WHERE state = 'reserved'")
-                return running.count == 3 && count.first?.at(0)?.intValue == Int64(customers.count)
+                // A hash of the customer chooses the replica. At least one of two drivers is killed.
+                return running.count > 1 && count.first?.at(0)?.intValue == Int64(customers.count)
             }
             for replica in ["bag-2", "bag-3"] { try await suite.kill(replica) }
             Foundation.kill(payments, SIGCONT)
