@@ -249,6 +249,7 @@ import Testing
     /// Each session is reported twice. The report of the crashed session comes with its crash.
     @Test func sessionsWithAndWithoutACrashAreCountedByVersionAndDay() async throws {
         let project = try await CrashProject.create(try await Suite.shared)
+        try await untilDayIsNotEnding()
         let yesterday = Timestamp.now.advanced(by: .seconds(-86_400))
         for (session, device) in [("s1", "d1"), ("s2", "d2"), ("s3", "d1")] {
             let begin = session == "s3" ? Timestamp.now : yesterday

@@ -10,6 +10,7 @@ import Testing
     }
 
     @Test func daysAreTheShops() async throws {
+        try await untilDayIsNotEnding()
         let name = Self.name
         let zone = try #require(ShopZone(name))
         try await Suite.with(settings: ["SATCHEL_TIME_ZONE": name]) { suite in

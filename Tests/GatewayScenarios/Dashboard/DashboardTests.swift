@@ -19,6 +19,8 @@ import Testing
     /// The first view transfers at most 150 KB compressed, including product pictures.
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
     func theMorningsViewShowsWhatWaits(_ screen: Desk.Screen) async throws {
+        _ = try await Self.desk.suite
+        try await untilDayIsNotEnding()
         let net = try await Self.salesToday() + 700
         _ = try await Self.desk.paid()
         try await eventually("the sale is counted", within: .seconds(20)) { try await Self.salesToday() == net }

@@ -64,6 +64,7 @@ final class Desk: Sendable {
     /// Reports two devices whose first day was four days ago; one of them returned two days later. Repeated reports
     /// change nothing.
     func comeBack() async throws {
+        try await untilDayIsNotEnding()
         for (device, daysAgo) in [("one", 4), ("two", 4), ("one", 2)] as [(String, Int64)] {
             var client = ParseClient(try await suite)
             client.installationId = "cohort-\(device)"

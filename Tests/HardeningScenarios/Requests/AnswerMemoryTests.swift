@@ -67,13 +67,18 @@ import Testing
             let find: JSON = ["method": "GET", "path": "/parse/classes/Heavy?limit=245"]
             let batch: JSON = ["requests": .array(Array(repeating: find, count: 30))]
             #expect(try await client.find("Heavy", [:], ["limit": 245]).status == 200)
-            let alone = try ProcessorReading(suite, "catalog-1").seconds
-            for _ in 0..<8 { #expect(try await client.find("Heavy", [:], ["limit": 245]).status == 200) }
-            let start = try ProcessorReading(suite, "catalog-1").seconds
-            for _ in 0..<8 { #expect(try await client.call(.POST, "/batch", batch).status == 200) }
-            let used = try ProcessorReading(suite, "catalog-1").seconds - start
+            var ratio = Double.infinity
+            // The least of up to three rounds: the same work costs more while a neighbour uses the memory.
+            for _ in 0..<3 where ratio >= 3 {
+                let alone = try ProcessorReading(suite, "catalog-1").seconds
+                for _ in 0..<8 { #expect(try await client.find("Heavy", [:], ["limit": 245]).status == 200) }
+                let start = try ProcessorReading(suite, "catalog-1").seconds
+                for _ in 0..<8 { #expect(try await client.call(.POST, "/batch", batch).status == 200) }
+                let used = try ProcessorReading(suite, "catalog-1").seconds - start
+                ratio = min(ratio, used / (start - alone))
+            }
             // Without the limit it would be 30 times as much.
-            #expect(used < 3 * (start - alone), "8 batches cost \(used) s, 8 finds \(start - alone) s.")
+            #expect(ratio < 3, "A batch costs as much as \(ratio) finds.")
         }
     }
 
@@ -116,19 +121,22 @@ import Testing
             let batch: JSON = ["requests": .array(Array(repeating: find, count: 50))]
             let body = batch.serializedText
             let before = try MemoryReading(suite, "gateway-1").resident
+            let alone = StallMeter()
+            #expect(try await client.find("Heavy", [:], ["limit": 245]).status == 200)
+            let limit = max(Duration.seconds(2), alone.elapsed * 3)
             for _ in 0..<20 {
                 let connection = try RawConnection(suite, from: "127.0.0.2", receiveBytes: 4096)
                 let head = "POST /parse/batch HTTP/1.1\n\(Self.head)\nContent-Length: \(body.utf8.count)\n\n"
                 _ = connection.send(Array((head.replacing("\n", with: "\r\n") + body).utf8))
             }
             // Otherwise each find would take a reader a tenth of a second.
-            let start = ContinuousClock.now
+            let meter = StallMeter()
             try await eventually("others are answered as if nothing had been", within: .seconds(60)) {
-                let asked = ContinuousClock.now
+                let asked = StallMeter()
                 let page = try await client.find("Heavy", [:], ["limit": 245])
-                return page.status == 200 && ContinuousClock.now - asked < .seconds(2)
+                return page.status == 200 && asked.elapsed < limit
             }
-            #expect(ContinuousClock.now - start < .seconds(60))
+            #expect(meter.elapsed < .seconds(60))
             try await eventually("their room is free again", within: .seconds(20)) {
                 try MemoryReading(suite, "gateway-1").resident <= before * 12 / 10 + 40
             }

@@ -18,15 +18,17 @@ import Testing
                 let home = PlacedClient(suite, at: "203.0.113.\(number)", installationId: "phone-\(name)")
                 _ = try await home.signUp(name, Self.password)
             }
-            var alone: [Double] = []
-            for name in names.prefix(3) {
-                let start = ContinuousClock.now
-                let home = PlacedClient(suite, at: "203.0.113.9", installationId: "phone-\(name)")
-                #expect(try await home.signIn(name, Self.password).status == 200)
-                alone.append((ContinuousClock.now - start) / .seconds(1))
+            func timeAlone() async throws -> Double {
+                var times: [Double] = []
+                for name in names.prefix(3) {
+                    let meter = StallMeter()
+                    let home = PlacedClient(suite, at: "203.0.113.9", installationId: "phone-\(name)")
+                    #expect(try await home.signIn(name, Self.password).status == 200)
+                    times.append(meter.elapsed / .seconds(1))
+                }
+                return times.sorted()[1]
             }
-            // Other tests run concurrently, so the bound is wider. scripts/attack sign-in measures the promised 2 s.
-            let limit = max(4, 5 * alone.sorted()[1])
+            let before = try await timeAlone()
             let end = ContinuousClock.now + .seconds(15)
             let isOver = Flag()
             try await withThrowingTaskGroup(of: Int.self) { group in
@@ -55,9 +57,9 @@ import Testing
                         number % 2 == 0
                         ? PlacedClient(suite, at: "192.0.2.\(number)", installationId: "phone-\(name)")
                         : PlacedClient(suite, at: "192.0.2.\(number)", installationId: Names.random(20))
-                    let start = ContinuousClock.now
+                    let meter = StallMeter()
                     let answer = try await device.signIn(name, Self.password)
-                    times.append((ContinuousClock.now - start) / .seconds(1))
+                    times.append(meter.elapsed / .seconds(1))
                     // An attack may lock the account for new devices, which this test does not measure.
                     let isRight = answer.status == 200 || (number % 2 == 1 && answer.text.contains("locked"))
                     if !isRight { failures.append("\(answer.status) \(answer.text)") }
@@ -65,6 +67,10 @@ import Testing
                 }
                 isOver.raise()
                 let tries = try await group.reduce(0, +)
+                // Other tests run concurrently, so the bound is wider. scripts/attack sign-in measures the promised 2 s.
+                // The machine may have become slower since the beginning.
+                let after = try await timeAlone()
+                let limit = max(4, 5 * before, 5 * after)
                 let sorted = times.sorted()
                 let late = times.count { $0 > limit }
                 print(
@@ -216,14 +222,14 @@ import Testing
             let item: JSON = [
                 "method": "POST", "path": "/parse/login", "body": ["username": .string(name), "password": "wrong"],
             ]
-            let start = ContinuousClock.now
+            let meter = StallMeter()
             let answer = try await guesser.call(
                 .POST, "/batch", ["requests": .array(Array(repeating: item, count: 50))])
             let codes = (answer.json.arrayValue ?? []).map { $0["error"]?["code"]?.intValue ?? 0 }
             #expect(codes.count == 50)
             #expect(codes.first == 101)
             #expect(codes.last == 155, "\(codes)")
-            #expect(ContinuousClock.now - start < .seconds(20), "Held back one by one they would take 40 s.")
+            #expect(meter.elapsed < .seconds(20), "Held back one by one they would take 40 s.")
         }
     }
 

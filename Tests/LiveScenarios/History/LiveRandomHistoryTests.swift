@@ -151,13 +151,16 @@ private struct HistoryRound: Sendable {
                     "__op": isMember[user] ? "AddRelation" : "RemoveRelation", "objects": [users[user].pointer],
                 ]
             ]
-            let begin = recorder.now
+            let (begin, meter) = (recorder.now, StallMeter())
             let answer = try await master.call(.PUT, "/roles/\(roleId)", change)
             guard answer.status == 200 else { throw Unexpected("PUT roles", answer) }
             recorder.changed(user, isMember: isMember[user], from: begin)
-            // If a change arrives before the previous one was looked up, the two count as one
-            // (docs/guides/livequery.md).
-            try await Task.sleep(for: .milliseconds(Int.random(in: 800...1600, using: &random)))
+            // If a change arrives before the previous one was looked up, the two count as one. The look-up takes about
+            // as long as the change: a slow machine gets more time.
+            let slowness = min(meter.elapsed * 10, Duration.seconds(5))
+            let pause = Duration.milliseconds(Int.random(in: 800...1600, using: &random)) + slowness
+            let pausing = StallMeter()
+            while pausing.elapsed < pause { try await Task.sleep(for: .milliseconds(50)) }
         }
     }
 
