@@ -42,7 +42,7 @@ import Testing
             try await eventually("customers go on \(when)", within: .seconds(60)) { crowd.checkouts >= answered + 3 }
         }
 
-        /// Cuts a host off for a time, and waits until everything works again.
+        /// Cuts a host off for at least a time, and waits until everything works again.
         /// - Parameter orders: the number of purchases that must be answered before the host is connected again. The
         ///   host may have locked the rows of every product until the server detects its loss.
         func cutOff(_ host: String, _ what: String, for time: Duration, until orders: Int = 0) async throws {

@@ -36,7 +36,7 @@ import Testing
         var wasShort = false
         // A stop during which the machine stands still is no short one.
         for _ in 0..<10 where !wasShort {
-            let writer = try await writer(suite, of: "catalog")
+            let writer = try await Self.writer(suite, of: "catalog")
             let process = try #require(suite.processId(of: writer))
             let start = ContinuousClock.now
             #expect(Glibc.kill(process, SIGSTOP) == 0)

@@ -67,8 +67,8 @@ import Testing
                 }
                 isOver.raise()
                 let tries = try await group.reduce(0, +)
-                // Other tests run concurrently, so the bound is wider. scripts/attack sign-in measures the promised 2 s.
-                // The machine may have become slower since the beginning.
+                // Other tests run concurrently, so the bound is wider. scripts/attack sign-in measures the promised
+                // 2 s. The machine may have become slower since the beginning.
                 let after = try await timeAlone()
                 let limit = max(4, 5 * before, 5 * after)
                 let sorted = times.sorted()
