@@ -30,13 +30,11 @@ import Testing
         let test = try await TestStore()
         let text = JSON.string(String(repeating: "x", count: 100_000))
         for _ in 0..<60 { try await test.create("T", ["name": "long", "text": text]) }
-        var isCopied = false
-        for _ in 0..<200 where !isCopied {
+        let isCopied = try await comesTrue(within: 30) {
             // Reads the size by path: opening and closing the file here would release the store's locks.
             let size = try URL(fileURLWithPath: test.path).resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
             // On a busy machine the writer copies the log before the last write. Later log content waits for more.
-            isCopied = size > 2_000_000
-            if !isCopied { try await Task.sleep(for: .milliseconds(50)) }
+            return size > 2_000_000
         }
         #expect(isCopied)
         #expect(try await test.names("T", [:]).count == 60)

@@ -334,9 +334,7 @@ import Testing
         #expect(second.role == .reader)
         try await Self.fill(first, 1)
         first.stop()
-        let end = ContinuousClock.now + .seconds(20)
-        while second.role == .reader, ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(10)) }
-        #expect(second.role == .writer)
+        #expect(await comesTrue(within: 20) { second.role == .writer })
         #expect(try await Self.count(second) == 2)
         second.stop()
     }
@@ -352,10 +350,7 @@ import Testing
         try await Self.fill(store, 1)
         try FileManager.default.moveItem(atPath: disk.path, toPath: disk.path + ".moved")
         #expect(await code { try await Self.fill(store, 1) } == 2)
-        let end = ContinuousClock.now + .seconds(20)
-        while refused.withLock({ $0 }) == nil, ContinuousClock.now < end {
-            try await Task.sleep(for: .milliseconds(10))
-        }
+        #expect(await comesTrue(within: 20) { refused.withLock { $0 } != nil })
         #expect(refused.withLock { $0?.description.contains("replaced") } == true)
         store.stop()
     }
@@ -377,8 +372,7 @@ import Testing
         for _ in 0..<300 { store.submit({ _ in }, completion: { results.add($0) }) }
         try FileManager.default.moveItem(atPath: disk.path, toPath: disk.path + ".moved")
         gate.signal()
-        let end = ContinuousClock.now + .seconds(20)
-        while results.count < 300, ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(await comesTrue(within: 20) { results.count == 300 })
         #expect(results.failures == 300)
         store.stop()
     }

@@ -88,7 +88,7 @@ import Testing
         let program = try Program("BEGIN; LOCK TABLE mine; SELECT pg_sleep(12); COMMIT", in: test)
         let store = test.store
         #expect(
-            await comesTrue(within: 10) {
+            await comesTrue(within: 30) {
                 let rows = try? await store.read {
                     try $0.rows("SELECT 1 AS found FROM pg_stat_activity WHERE wait_event = 'PgSleep'", [])
                 }
@@ -97,7 +97,7 @@ import Testing
         let write = Task { try await store.write { _ = try $0.execute("INSERT INTO mine(id) VALUES (1)") } }
         #expect(await comesTrue(within: 20) { store.trouble == .stuck })
         try await write.value
-        #expect(await comesTrue(within: 10) { store.trouble == nil })
+        #expect(await comesTrue(within: 30) { store.trouble == nil })
         try await program.end()
     }
 }

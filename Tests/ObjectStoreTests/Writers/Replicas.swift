@@ -2,6 +2,7 @@ import Foundation
 import ObjectStore
 import ParseProtocol
 import Synchronization
+import TestSupport
 
 /// Several writing stores of one schema, like the replicas of a service.
 final class Replicas: Sendable {
@@ -62,14 +63,15 @@ extension Array {
 }
 
 /// Waits until a condition holds.
+/// - Parameter seconds: without the time in which the machine stood still.
 /// - Returns: whether it held within the time.
 func comesTrue(within seconds: Double, _ condition: () async throws -> Bool) async rethrows -> Bool {
-    let end = ContinuousClock.now + .seconds(seconds)
-    while ContinuousClock.now < end {
+    let meter = StallMeter()
+    repeat {
         if try await condition() { return true }
         try? await Task.sleep(for: .milliseconds(10))
-    }
-    return false
+    } while meter.elapsed < .seconds(seconds)
+    return try await condition()
 }
 
 extension ClassStore {

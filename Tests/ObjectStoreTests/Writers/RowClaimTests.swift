@@ -51,7 +51,7 @@ import Testing
         #expect(try await claim(one, limit: 1) == [7])
         var again: [Int64] = []
         #expect(
-            try await comesTrue(within: 10) {
+            try await comesTrue(within: 30) {
                 again += try await claim(one, limit: 99)
                 return again.count >= 3
             })
@@ -144,7 +144,7 @@ import Testing
         }
         #expect(ended == 1)
         #expect(
-            await comesTrue(within: 10) {
+            await comesTrue(within: 30) {
                 // The first statement on the lost connection may fail.
                 ((try? await claim(test, limit: 1)) ?? []) == [2]
             })
