@@ -3,6 +3,7 @@ import Logging
 import MessageBus
 import Messages
 import Synchronization
+import TestSupport
 import Testing
 
 /// The bus over real sockets: a broker and services in one process, over ipc and over tcp with CURVE keys.
@@ -51,7 +52,7 @@ import Testing
     }
 
     private func request(
-        _ kind: String, _ body: String = "body", documents: [[UInt8]] = [], timeout: Duration = .seconds(5)
+        _ kind: String, _ body: String = "body", documents: [[UInt8]] = [], timeout: Duration = .seconds(60)
     ) -> BusRequest {
         var request = BusRequest(kind: kind, body: Array(body.utf8), timeout: timeout)
         request.documents = documents
@@ -324,7 +325,7 @@ import Testing
         try await withBus(configuration) { broker in
             let dying = try await endpoint(configuration, "catalog", replica: "dying", isSilent: true)
             try await until { broker.services["catalog"]?.replicas == ["catalog-dying"] }
-            let answer = Task { try await broker.call(request("catalog.echo.v1", timeout: .seconds(20))) }
+            let answer = Task { try await broker.call(request("catalog.echo.v1", timeout: .seconds(60))) }
             let staying = try await endpoint(configuration, "catalog", replica: "staying")
             defer { staying.stop() }
             try await until { broker.services["catalog"]?.replicas.count == 2 }
@@ -346,7 +347,7 @@ import Testing
             let answers = try await withThrowingTaskGroup(of: String.self) { group in
                 for n in 0..<800 {
                     group.addTask { [self] in
-                        var echo = request("catalog.echo.v1", "\(n)", timeout: .seconds(30))
+                        var echo = request("catalog.echo.v1", "\(n)", timeout: .seconds(60))
                         echo.writes = n.isMultiple(of: 2)
                         return String(decoding: try await broker.call(echo).body, as: UTF8.self)
                     }
@@ -450,12 +451,7 @@ import Testing
         }
     }
 
-    /// Waits for a condition, at most 10 s.
     private func until(_ condition: () async throws -> Bool) async throws {
-        for _ in 0..<500 {
-            if try await condition() { return }
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        Issue.record("It did not happen within 10 s.")
+        try await eventually("it happens", condition)
     }
 }
