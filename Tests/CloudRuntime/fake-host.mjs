@@ -11,7 +11,7 @@ const RUNTIME = fileURLToPath(new URL('../../Services/Cloud/Runtime/', import.me
 const { FrameReader, encodeFrame } = createRequire(import.meta.url)(path.join(RUNTIME, 'frames.js'));
 
 /** Maximum wait for a frame, in milliseconds. */
-const PATIENCE = 15_000;
+const PATIENCE = 60_000;
 
 /** One process with a test's code. */
 export class FakeHost {

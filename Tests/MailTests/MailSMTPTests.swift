@@ -94,11 +94,12 @@ import Testing
 
     @Test(arguments: ["drop", "garbage", "half"]) func aBrokenConversationIsTriedAgain(what: String) async throws {
         try await MailServer.with { server in
-            let post = try await MailPost(server.transport { $0.timeout = .seconds(1) })
+            // libcurl waits for the rest of a reply that it does not understand.
+            let post = try await MailPost(server.transport { if what == "garbage" { $0.timeout = .seconds(1) } })
             let address = "\(what)@x.example"
             try await post.ask(address)
+            try await eventually("it is tried again") { server.attempts(to: address) >= 2 }
             try await post.untilIt(is: "queued", to: address, attempts: 2)
-            #expect(server.attempts(to: address) >= 2)
             #expect(server.mails().isEmpty)
             #expect(try await post.suppressed().isEmpty)
         }

@@ -56,14 +56,14 @@ struct PaymentBench: Sendable {
                         provider: {
                             try stripe(
                                 $0, url: local.peer.url, key: LocalStripe.secretKey, isCharges: kind == .localCharges,
-                                timeoutSeconds: 10, log: $1)
+                                timeoutSeconds: 30, log: $1)
                         }, local: local))
             }
         }
     }
 
     /// A bench with a double that the test owns.
-    static func stripe(_ kind: Kind, _ double: StripeDouble, timeoutSeconds: Int = 5) async throws -> PaymentBench {
+    static func stripe(_ kind: Kind, _ double: StripeDouble, timeoutSeconds: Int = 30) async throws -> PaymentBench {
         try await PaymentBench(
             kind,
             provider: {

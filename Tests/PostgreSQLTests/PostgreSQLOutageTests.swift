@@ -116,7 +116,7 @@ import Testing
 
     @Test func aServerThatIsKilledIsLostAndComesBack() async throws {
         try await PostgreSQLServer.with { server in
-            let target = PostgreSQLTarget(try await server.newDatabase(), connectSeconds: 2)
+            let target = PostgreSQLTarget(try await server.newDatabase(), connectSeconds: 30)
             let connection = try PostgreSQLConnection(target)
             try connection.execute("CREATE TABLE kept(a bigint)")
             let listener = try PostgreSQLConnection(target)
@@ -153,7 +153,7 @@ import Testing
     @Test(arguments: Committing.allCases)
     func aCommitThatIsOnOneServerAloneIsNotDone(way: Committing) async throws {
         try await PostgreSQLServer.with { server in
-            let target = PostgreSQLTarget(try await server.newDatabase(), connectSeconds: 2)
+            let target = PostgreSQLTarget(try await server.newDatabase(), connectSeconds: 30)
             try PostgreSQLConnection(target).execute("CREATE TABLE kept(a bigint)")
             _ = try await server.run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
             _ = try await server.run("SELECT pg_reload_conf()")
@@ -202,7 +202,7 @@ import Testing
         let server = try await PostgreSQLServer.shared
         let string = server.connection(to: "postgres").replacing("host=", with: "host=/tmp/nowhere,")
         let connection = try PostgreSQLConnection(
-            PostgreSQLTarget(string + "&target_session_attrs=read-write", connectSeconds: 2))
+            PostgreSQLTarget(string + "&target_session_attrs=read-write", connectSeconds: 30))
         #expect(try connection.rows("SELECT 1") == [[.int(1)]])
     }
 

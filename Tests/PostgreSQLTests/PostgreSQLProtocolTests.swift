@@ -7,7 +7,7 @@ import Testing
     /// Connects, runs one statement that gets this answer, and then another one.
     private func run(_ answer: [UInt8], on server: ScriptedServer, streams: Bool = false) throws -> [PostgreSQLValue] {
         server.answer([ScriptedServer.done, answer])
-        let connection = try PostgreSQLConnection(PostgreSQLTarget(server.string, connectSeconds: 2))
+        let connection = try PostgreSQLConnection(PostgreSQLTarget(server.string, connectSeconds: 30))
         return try connection.limited(to: .seconds(20)) {
             let statement = try connection.statement("SELECT 42 AS a, 'abc' AS b")
             statement.streams = streams

@@ -33,8 +33,9 @@ struct FuzzRun {
     private static let failuresMax = 20
     /// Maximum number of inputs kept for mutation. New inputs replace old ones.
     private static let poolMax = 1000
-    /// Repetitions per size for an input whose time seems to grow too fast: the shortest time counts.
-    private static let growthRounds = 5
+    /// Repetitions of an input that seems to take too long, and per size for one whose time seems to grow too fast: the
+    /// shortest time counts.
+    private static let rounds = 5
     /// Failures with the same prefix of this length, in characters, count as one.
     private static let failurePrefix = 80
 
@@ -53,6 +54,19 @@ struct FuzzRun {
 
         func execute(_ input: [UInt8], _ label: String) async {
             journal?.write(input)
+            var (took, failure) = await runOnce(input)
+            report.inputs += 1
+            // Other tests of this process use its time, and the machine may stand still: the shortest time counts.
+            for _ in 1..<Self.rounds where failure == nil && took > target.timeLimit {
+                let again = await runOnce(input)
+                (took, failure) = (min(took, again.took), again.failure)
+            }
+            report.slowest = max(report.slowest, took)
+            if failure == nil, took > target.timeLimit { failure = "An input takes too long: \(took)." }
+            if let failure { fail(failure, label, input) }
+        }
+
+        func runOnce(_ input: [UInt8]) async -> (took: Duration, failure: String?) {
             let begin = target.spent
             watchdog.begin(.now)
             var failure: String?
@@ -63,11 +77,7 @@ struct FuzzRun {
                 failure = "\(error)"
             }
             watchdog.end()
-            let took = target.spent - begin
-            report.slowest = max(report.slowest, took)
-            report.inputs += 1
-            if failure == nil, took > target.timeLimit { failure = "An input takes too long: \(took)." }
-            if let failure { fail(failure, label, input) }
+            return (target.spent - begin, failure)
         }
 
         func fail(_ failure: String, _ label: String, _ input: [UInt8]) {
@@ -81,7 +91,7 @@ struct FuzzRun {
             let sizes = [1, 2, 4].map { growth.grown(input, to: $0 * Growth.bytes, random) }
             _ = random.next()
             var least = sizes.map { _ in Double.infinity }
-            for _ in 0..<Self.growthRounds {
+            for _ in 0..<Self.rounds {
                 for (index, input) in sizes.enumerated() {
                     journal?.write(input)
                     let begin = target.spent

@@ -9,7 +9,7 @@ import Testing
 /// idempotency key.
 @Suite struct StripeAPITests {
     private func client(
-        _ double: StripeDouble, key: String = StripeDouble.secretKey, timeoutSeconds: Int = 5
+        _ double: StripeDouble, key: String = StripeDouble.secretKey, timeoutSeconds: Int = 30
     ) throws -> StripeClient {
         let configuration = try StripeConfiguration(url: double.url, secretKey: key, timeoutSeconds: timeoutSeconds)
         return StripeClient(configuration, outbound: OutboundClient(), logger: Logger(label: "test"))

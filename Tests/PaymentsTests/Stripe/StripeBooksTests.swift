@@ -26,7 +26,7 @@ import Testing
 
     private func look(_ bench: PaymentBench, _ double: StripeDouble) async throws -> Look {
         let configuration = try StripeConfiguration(
-            url: double.url, secretKey: StripeDouble.secretKey, timeoutSeconds: 5)
+            url: double.url, secretKey: StripeDouble.secretKey, timeoutSeconds: 30)
         let client = StripeClient(
             configuration, outbound: OutboundClient(), logger: Logger(label: "test"),
             keyStanding: StripeKeyHealth { [warnings] text in warnings.texts.withLock { $0.append(text) } })

@@ -278,7 +278,7 @@ import Testing
             let request = PaymentBench.order("op", token: "tok_visa")
             #expect(await parseError { _ = try await bench.charges.charge(request) }?.code == .serviceUnavailable)
             let intents = try PaymentBench.stripe(
-                bench.sandbox, url: double.url, key: StripeDouble.secretKey, isCharges: false, timeoutSeconds: 5)
+                bench.sandbox, url: double.url, key: StripeDouble.secretKey, isCharges: false, timeoutSeconds: 30)
             let charges = Charges(store: bench.sandbox.store, provider: intents, logger: .init(label: "test"))
             #expect(try await charges.charge(request).chargeID.hasPrefix("ch_"))
             #expect(try await double.state().taken == 1)

@@ -172,7 +172,7 @@ import Testing
     }
 
     private func settle(_ condition: () -> Bool) async throws {
-        for _ in 0..<200 where !condition() { try await Task.sleep(for: .milliseconds(20)) }
+        for _ in 0..<1500 where !condition() { try await Task.sleep(for: .milliseconds(20)) }
         #expect(condition())
     }
 }
