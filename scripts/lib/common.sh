@@ -38,11 +38,12 @@ show_help() {
 }
 ${OWN_HELP:-false} || show_help "$@"
 
-# A free port on loopback. Chosen below the range from which the kernel gives ports to clients.
+# A free port on loopback, below the range from which the kernel gives ports to clients and below the ports of the Swift tests
+# (Tests/Support/Suites/ReservedPort.swift), which run at the same time.
 free_port() {
     local port
     for _ in {1..100}; do
-        port=$((20000 + RANDOM % 12000))
+        port=$((10000 + RANDOM % 10000))
         (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || { say "$port" && return 0; }
     done
     die "no free port found"

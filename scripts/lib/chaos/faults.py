@@ -16,7 +16,8 @@ from client import Client
 from measuring import machine
 from shoppers import CARD_SHARE, FAULTY_CARD_SHARE
 
-RESTART_SECONDS = 30
+# No bound of the product: the machine may be busy.
+RESTART_SECONDS = 90
 SCRIPT_SECONDS = 300
 BREATH_SECONDS = 0.3
 # What a full disk may have left: clients need far more.

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
 import urllib.parse
 import urllib.request
 from pathlib import Path
@@ -73,7 +72,7 @@ class Prometheus:
             try:
                 # `timestamp` of `up == 1`, which is no plain metric, would be the time of the query.
                 scraped = self.value('timestamp(up{job="satchel"}) and up{job="satchel"} == 1')
-            except (urllib.error.URLError, ConnectionError):
+            except OSError:
                 scraped = 0
             if scraped > after:
                 return scraped
