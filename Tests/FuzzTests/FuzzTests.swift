@@ -55,7 +55,7 @@ import Testing
     @Test func aTimeThatGrowsFasterThanTheInputIsFound() async throws {
         let run = FuzzRun(target: SlowReader(), budget: .inputs(1), seed: 1, growthPercent: 100)
         var failures: [String] = []
-        // The first times that seem to grow slowly end a run, for example when the machine stood still for the smallest.
+        // A run ends when its first times seem to grow slowly, for example because the machine stood still.
         for _ in 0..<10 where failures.isEmpty { failures = try await run.run().failures }
         #expect(failures.contains { $0.contains("The time grows faster than the input") }, "\(failures)")
     }

