@@ -95,6 +95,7 @@ package final class RawConnection: Sendable {
     }
 
     /// Whether the other end closed the connection. Discards data received before that.
+    /// - Parameter seconds: without the time in which the machine stood still.
     package func isClosed(within seconds: Int) -> Bool {
         let meter = StallMeter()
         while meter.elapsed < .seconds(seconds) {
