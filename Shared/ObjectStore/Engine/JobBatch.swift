@@ -20,7 +20,7 @@ package struct JobBatch<Job> {
     }
 
     /// The time after which a group gives up on jobs that still conflict.
-    static var timeMax: Duration { .seconds(4) }
+    package static var timeMax: Duration { .seconds(4) }
     /// Tries of several jobs in one transaction.
     package static var triesTogether: Int { 3 }
     /// Minimum tries of a single job, even after the group's time is over.
