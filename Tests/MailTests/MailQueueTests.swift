@@ -260,7 +260,7 @@ import Testing
     @Test func stoppingWaitsForTheMailsUnderWay() async throws {
         let post = try await MailPost(Transport())
         for index in 0..<50 { try await post.ask("ann+\(index)@shop.example") }
-        await post.sender.stop(within: .seconds(10))
+        await post.sender.stop(within: .seconds(60))
         let sent = try await post.box.count("SELECT count(*) FROM mails WHERE state = 'sent'")
         for _ in 0..<3 {
             post.sender.wake()

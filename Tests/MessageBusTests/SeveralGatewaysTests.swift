@@ -61,7 +61,7 @@ import Testing
     }
 
     private func request(_ kind: String, key: String = "", writes: Bool = false) -> BusRequest {
-        var request = BusRequest(kind: kind, body: [42], timeout: .seconds(20))
+        var request = BusRequest(kind: kind, body: [42], timeout: .seconds(60))
         request.writes = writes
         request.idempotencyKey = key
         return request

@@ -3,6 +3,7 @@ import Logging
 import ObjectStore
 import ParseProtocol
 import ServiceKit
+import TestSupport
 import Testing
 
 /// Two processes drive checkouts of one database: at any time, one of them holds the lease of a checkout.
@@ -32,11 +33,7 @@ import Testing
     }
 
     private static func until(_ condition: () -> Bool) async throws {
-        let end = ContinuousClock.now + .seconds(20)
-        while !condition() {
-            try #require(ContinuousClock.now < end)
-            try await Task.sleep(for: .milliseconds(5))
-        }
+        try await eventually("it happens", condition)
     }
 
     /// When the lease of the only checkout ends, in milliseconds.
@@ -88,7 +85,7 @@ import Testing
         let one = Driver(bag, turn: .seconds(600), .init(lost: .max))
         let outcome = Task { await one.runner.outcome(of: id, within: .seconds(30)) }
         try await Self.until { one.hasCharged(id) }
-        await one.background.stop(within: .seconds(10))
+        await one.background.stop(within: .seconds(60))
         #expect(await outcome.value == nil)
         let other = Driver(bag, turn: .seconds(5))
         _ = try await #require(other.runner.outcome(of: id, within: .seconds(20))).get()

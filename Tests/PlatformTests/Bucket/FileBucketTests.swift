@@ -12,7 +12,7 @@ import Testing
     private static let content = Array("0123456789".utf8)
 
     private static func put(_ bucket: FileBucket) async throws(BucketTrouble) {
-        try await bucket.put(content, name: name, contentType: "text/plain", within: .seconds(5))
+        try await bucket.put(content, name: name, contentType: "text/plain", within: .seconds(60))
     }
 
     @Test func whatWasPutThereIsRead() async throws {
