@@ -78,9 +78,11 @@ import Testing
     @Test func anotherThreadEndsAStatement() async throws {
         let connection = try await Connections.shared()
         let canceller = connection.canceller
+        let isOver = Mutex(false)
+        defer { isOver.withLock { $0 = true } }
         Thread.detachNewThread {
             // A cancel request may arrive before the statement and then has no effect.
-            for _ in 0..<100 {
+            while !isOver.withLock({ $0 }) {
                 canceller.cancel()
                 usleep(50_000)
             }

@@ -28,8 +28,7 @@ final class Replicas: Sendable {
 
     subscript(index: Int) -> TestStore { stores[index] }
 
-    /// Runs `body` in each store `times` times, all at once. On a slow machine a job may be overtaken until its time is
-    /// over; it stored nothing, and runs again.
+    /// Runs `body` in each store `times` times, all at once.
     /// - Returns: the results by store, including errors.
     func atOnce<T: Sendable>(
         times: Int, _ body: @escaping @Sendable (StoreTransaction, _ store: Int, _ time: Int) throws -> T
@@ -38,20 +37,10 @@ final class Replicas: Sendable {
             for (index, test) in stores.enumerated() {
                 for time in 0..<times {
                     group.addTask {
-                        var tries = 0
-                        while true {
-                            tries += 1
-                            let begin = ContinuousClock.now
-                            do {
-                                return .success(try await test.store.write { try body($0, index, time) })
-                            } catch let error as ParseError
-                                where error.code == .serviceUnavailable && tries < 5
-                                && ContinuousClock.now - begin >= JobBatch<Int>.timeMax
-                            {
-                                continue
-                            } catch {
-                                return .failure(error)
-                            }
+                        do {
+                            return .success(try await test.store.writePatiently { try body($0, index, time) })
+                        } catch {
+                            return .failure(error)
                         }
                     }
                 }
@@ -86,6 +75,19 @@ func comesTrue(within seconds: Double, _ condition: () async throws -> Bool) asy
 }
 
 extension ClassStore {
+    /// Commits a job. On a slow machine others may overtake it until its time is over; it stored nothing, and runs again.
+    func writePatiently<T: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> T) async throws -> T {
+        for _ in 0..<4 {
+            let begin = ContinuousClock.now
+            do {
+                return try await write(body)
+            } catch let error as ParseError where error.code == .serviceUnavailable {
+                guard ContinuousClock.now - begin >= JobBatch<Int>.timeMax else { throw error }
+            }
+        }
+        return try await write(body)
+    }
+
     /// Commits a job from a thread that may block.
     func writeAndWait<T: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> T) -> Result<T, any Error> {
         let done = DispatchSemaphore(value: 0)

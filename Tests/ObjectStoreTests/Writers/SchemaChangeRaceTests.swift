@@ -164,7 +164,7 @@ private struct Race {
             for (index, store) in stores.enumerated() {
                 group.addTask {
                     do {
-                        try await store.write { job in
+                        try await store.writePatiently { job in
                             try index == 0 ? change.make(name, job) : write.make(name, id(index), job)
                         }
                         return (index, .success(()))
