@@ -75,7 +75,7 @@ func comesTrue(within seconds: Double, _ condition: () async throws -> Bool) asy
 }
 
 extension ClassStore {
-    /// Commits a job. On a slow machine others may overtake it until its time is over; it stored nothing, and runs again.
+    /// Commits a job. It stored nothing if others overtook it until its time was over; then it runs again.
     func writePatiently<T: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> T) async throws -> T {
         for _ in 0..<4 {
             let begin = ContinuousClock.now
