@@ -334,7 +334,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .target(
             name: "ServiceSupport",
             dependencies: [
-                "ServiceKit", "ProcessKit", "ObjectStore", "Messages", "ParseProtocol",
+                "ServiceKit", "ProcessKit", "ObjectStore", "Messages", "ParseProtocol", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/ServiceSupport"

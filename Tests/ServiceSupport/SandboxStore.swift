@@ -5,6 +5,7 @@ import ObjectStore
 import ParseProtocol
 import ProcessKit
 import ServiceKit
+import TestSupport
 
 /// A service's store in a temporary folder, for tests that need a real one.
 package final class SandboxStore: Sendable {
@@ -14,7 +15,8 @@ package final class SandboxStore: Sendable {
 
     /// - Parameter writers: `.every` requires PostgreSQL.
     package init(_ plan: ServicePlan, writers: StoreWriters = .one) async throws {
-        try await Self.waitForADayThatLasts()
+        // Tests count by day.
+        try await untilDayIsNotEnding(for: .seconds(30))
         folder = FileManager.default.temporaryDirectory.appending(path: "satchel-\(Names.random(12))")
         store = try ClassStore(
             testDatabase(plan.name, in: folder), classes: plan.classes, writers: writers, allowClassCreation: false,
@@ -23,13 +25,6 @@ package final class SandboxStore: Sendable {
         await withCheckedContinuation { continuation in
             store.startWriting { continuation.resume() }
         }
-    }
-
-    /// Tests count by day (UTC), and may take this long.
-    private static func waitForADayThatLasts() async throws {
-        let day: Int64 = 86_400_000
-        let left = day - Timestamp.now.milliseconds % day
-        if left < 30_000 { try await Task.sleep(for: .milliseconds(left)) }
     }
 
     deinit {
