@@ -75,7 +75,7 @@ package enum EventIntake {
         in transaction: StoreTransaction
     ) throws {
         let now = now ?? transaction.now
-        let isOfDeleted = try caller.userId.map { try AccountDeletion.happened(to: $0, in: transaction) } ?? false
+        let isOfDeleted = try caller.userId.map { try DeletedUsers.contains($0, in: transaction) } ?? false
         let caller = isOfDeleted ? Caller.anonymous : caller
         let moment = event.countedAt(now: now)
         let day = zone.day(of: moment)

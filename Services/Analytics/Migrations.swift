@@ -1,4 +1,5 @@
 import ObjectStore
+import ServiceKit
 
 /// The migrations of `analytics.sqlite`, oldest first. To change a table, append an entry; never edit an entry of a
 /// release (docs/guides/upgrading.md).
@@ -7,11 +8,7 @@ package let analyticsMigrations = [
     Migration(2, "visits", statements: visitTables),
     Migration(3, "pushTaps", pushTapTables),
     Migration(4, "pastFigures", pastFigureTables),
-    Migration(5, "deletedUsers", deletedUserTables),
-]
-
-private let deletedUserTables = [
-    "CREATE TABLE deletedUsers(userId TEXT PRIMARY KEY, since INTEGER NOT NULL) WITHOUT ROWID"
+    Migration(5, "deletedUsers", [DeletedUsers.table]),
 ]
 
 /// `span` and `startsAt` are minutes, the start since 1970; `figures` is the JSON of a `FigureRow`.

@@ -1,15 +1,12 @@
 import ObjectStore
+import ServiceKit
 
 /// The migrations of `crash.sqlite`, oldest first. To change a table, append an entry; never edit an entry of a release
 /// (docs/guides/upgrading.md).
 let crashMigrations = [
     Migration(1, "tables", statements: crashTables),
     Migration(2, "days", crashDayTables),
-    Migration(3, "deletedUsers", deletedUserTables),
-]
-
-private let deletedUserTables = [
-    "CREATE TABLE deletedUsers(userId TEXT PRIMARY KEY, since INTEGER NOT NULL) WITHOUT ROWID"
+    Migration(3, "deletedUsers", [DeletedUsers.table]),
 ]
 
 /// Daily counts. Earlier days are unknown: only the newest reports of each issue are stored.

@@ -32,8 +32,8 @@ public struct EffectiveSetting: Sendable, Equatable {
 
     static func isSecret(_ name: String) -> Bool { name.split(separator: "_").last.map(secrets.contains) ?? false }
 
-    /// The text with passwords and keys in URLs masked. The password of a URL may have any characters, so it ends at
-    /// the last `@` before the next URL.
+    /// The text with passwords and keys in URLs masked. A password may have `/`, `?` and `#` unescaped, so it ends at
+    /// the last `@` before a blank or the next URL.
     static func masked(_ text: String) -> String {
         text.replacing(#/(:\/\/)(?:(?!:\/\/)\S)*@/#) { "\($0.output.1)\(mask)@" }
             .replacing(#/([?&][^=&#\s]*(?i:key|token|secret|password|signature)[^=&#\s]*=)[^&#\s,;]*/#) {

@@ -130,4 +130,16 @@ import Testing
             #expect(meter.elapsed < .seconds(20))
         }
     }
+    @Test func aTaskThatIsCancelledAlreadyEndsItsTransfer() async throws {
+        try await Peer.with("http_answers.py") { peer in
+            let meter = StallMeter()
+            let task = Task {
+                while !Task.isCancelled { await Task.yield() }
+                return await failure(OutboundRequest(.get, "\(peer.url)/slow/30"))
+            }
+            task.cancel()
+            #expect(await task.value?.reason == .cancelled)
+            #expect(meter.elapsed < .seconds(20))
+        }
+    }
 }

@@ -75,9 +75,10 @@ test('a dialog that was left has the result of the work that goes on', async () 
     submit(box.querySelector('form'));
     leave(box);
     await settled();
-    work[end]('saved');
+    work[end](wanted ?? new Error('It was refused'));
     assert.equal(await result, wanted);
   }
+  assert.match(textOf(document.body), /It was refused/);
   const left = dialog({ title: 'Oil', isBrief: true, submit: () => assert.fail() });
   leave(lastDialog());
   assert.equal(await left, null);

@@ -37,7 +37,7 @@ package enum SalesLog {
     private static func insert(
         _ order: OrderMade, onConflict: String, in transaction: StoreTransaction
     ) throws -> Bool {
-        let userId = try AccountDeletion.happened(to: order.userID, in: transaction) ? "" : order.userID
+        let userId = try DeletedUsers.contains(order.userID, in: transaction) ? "" : order.userID
         return try transaction.execute(
             """
             INSERT INTO sales(orderId, orderNumber, userId, totalMinorUnits, currency, pieces, madeAt)

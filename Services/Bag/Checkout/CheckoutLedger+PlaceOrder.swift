@@ -14,7 +14,7 @@ extension CheckoutLedger {
     ) async throws -> CheckoutOutcome {
         try numbers?.requireOpen()
         return try await store.write(for: nil, seldomFails: true) { transaction in
-            guard try !AccountDeletion.happened(to: checkout.customerId, in: transaction) else {
+            guard try !DeletedUsers.contains(checkout.customerId, in: transaction) else {
                 return try endWithoutOrder(
                     checkout, AccountDeletion.refusal, undoesCharge: !chargeId.isEmpty, in: transaction)
             }

@@ -123,7 +123,7 @@ package struct CheckoutLedger: Sendable {
                 throw ParseError.internalError
             }
             var record = try CheckoutRecord(row)
-            record.isCustomerDeleted = try AccountDeletion.happened(to: record.checkout.customerId, in: reader)
+            record.isCustomerDeleted = try DeletedUsers.contains(record.checkout.customerId, in: reader)
             return record
         }
     }
@@ -179,7 +179,7 @@ package struct CheckoutLedger: Sendable {
                 PaymentsCalls.undoCharge, .with { $0.operationID = checkout.id }, key: "checkout:\(checkout.id):undo",
                 in: transaction)
         }
-        if try AccountDeletion.happened(to: checkout.customerId, in: transaction) {
+        if try DeletedUsers.contains(checkout.customerId, in: transaction) {
             try AccountDeletion.forget(checkout.customerId, in: transaction)
         }
         return .failure(error)

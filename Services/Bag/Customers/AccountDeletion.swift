@@ -34,7 +34,7 @@ package enum AccountDeletion {
 
     /// - Throws: `.validationError` (142) while the account is being deleted, `.invalidSessionToken` (209) afterwards.
     static func requireNone(of userId: String, in transaction: StoreTransaction) throws {
-        guard try !happened(to: userId, in: transaction) else { throw refusal }
+        guard try !DeletedUsers.contains(userId, in: transaction) else { throw refusal }
         let begun = try transaction.rows(
             "SELECT 1 FROM deletionsBegun WHERE userId = ? AND since >= ?",
             [.text(userId), .int(transaction.now.advanced(by: .zero - deletionHoldMax).milliseconds)])
@@ -52,9 +52,7 @@ package enum AccountDeletion {
     /// `CheckoutLedger.endWithoutOrder` calls this again when the checkout ends.
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         guard Names.isObjectId(userId) else { throw ParseError(.validationError, "A user's id is needed.") }
-        try transaction.execute(
-            "INSERT INTO deletedUsers(userId, since) VALUES (?, ?) ON CONFLICT(userId) DO NOTHING",
-            [.text(userId), .int(transaction.now.milliseconds)])
+        try DeletedUsers.add(userId, in: transaction)
         try transaction.execute("DELETE FROM deletionsBegun WHERE userId = ?", [.text(userId)])
         guard try !isPaying(userId, in: transaction) else { return }
         try transaction.forEach("Address", of: userId, "owner") { id, _ in
@@ -85,11 +83,6 @@ package enum AccountDeletion {
             }
         }
         try forgetCheckouts(of: userId, in: transaction)
-    }
-
-    /// Whether the account was deleted.
-    static func happened(to userId: String, in store: ObjectReader) throws -> Bool {
-        try !store.rows("SELECT 1 FROM deletedUsers WHERE userId = ?", [.text(userId)]).isEmpty
     }
 
     private static let removed: JSON = ["__op": "Delete"]

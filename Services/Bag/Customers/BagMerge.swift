@@ -32,7 +32,7 @@ package enum BagMerge {
     package static func copyLines(
         from: String, to: String, catalog: CatalogReply, currency: String, in transaction: StoreTransaction
     ) throws {
-        guard from != to, try !AccountDeletion.happened(to: to, in: transaction),
+        guard from != to, try !DeletedUsers.contains(to, in: transaction),
             let anonymousBag = try OpenOrder.find(for: from, in: transaction),
             try CheckoutLedger.running(anonymousBag.objectId, in: transaction) == nil
         else { return }
@@ -46,7 +46,7 @@ package enum BagMerge {
     ) throws {
         guard from != to else { return }
         // The account was deleted before its bag arrived.
-        guard try !AccountDeletion.happened(to: to, in: transaction) else {
+        guard try !DeletedUsers.contains(to, in: transaction) else {
             return try AccountDeletion.forget(from, in: transaction)
         }
         try moveBag(from: from, to: to, catalog: catalog, currency: currency, in: transaction)

@@ -73,7 +73,7 @@ package enum OrderNotes {
         _ mail: CustomerMail, to customerId: String, about orderId: String?, by author: Author,
         in transaction: StoreTransaction
     ) throws -> JSON {
-        let isGone = try customerId.isEmpty || AccountDeletion.happened(to: customerId, in: transaction)
+        let isGone = try customerId.isEmpty || DeletedUsers.contains(customerId, in: transaction)
         let customer: JSON = isGone ? [:] : ["customer": .pointer("_User", customerId)]
         var note = customer
         note["subject"] = .string(mail.subject)

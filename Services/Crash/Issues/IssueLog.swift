@@ -1,5 +1,6 @@
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 
 /// Crashes grouped by their fingerprint, with counts per release.
 package enum IssueLog {
@@ -20,7 +21,7 @@ package enum IssueLog {
         guard try !EventStore.contains(event.eventId, projectId: projectId, in: transaction) else { return }
         let issueId = try issue(of: event, projectId: projectId, in: transaction)
         try count(event.crash.release, issueId: issueId, in: transaction)
-        let isOfDeleted = try AccountDeletion.happened(to: event.userId, in: transaction)
+        let isOfDeleted = try DeletedUsers.contains(event.userId, in: transaction)
         let userHash = isOfDeleted ? nil : event.userHash
         let isNewUser = try userHash.map { try countUser($0, issueId: issueId, in: transaction) } ?? false
         _ = try transaction.execute(

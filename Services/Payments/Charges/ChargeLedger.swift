@@ -2,6 +2,7 @@ import Messages
 import ObjectStore
 import ParseProtocol
 import ProcessKit
+import ServiceKit
 
 /// The outcome of a charge. It never changes once it is stored.
 package enum ChargeOutcome: Sendable, Hashable {
@@ -42,7 +43,7 @@ package enum ChargeLedger {
             amountMinorUnits: request.amountMinorUnits, currency: request.currency, orderId: request.orderID,
             begunAt: transaction.now, allowsAction: request.allowsAction)
         // The account may have been deleted since the checkout began.
-        let userId = try AccountDeletion.happened(to: request.userID, in: transaction) ? "" : request.userID
+        let userId = try DeletedUsers.contains(request.userID, in: transaction) ? "" : request.userID
         _ = try transaction.execute(
             """
             INSERT INTO charges(operationId, orderId, userId, amount, currency, requested, source, state, createdAt, \

@@ -7,9 +7,7 @@ import ServiceKit
 package enum AccountDeletion {
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         guard !userId.isEmpty else { return }
-        _ = try transaction.execute(
-            "INSERT INTO deletedUsers(userId, since) VALUES (?, ?) ON CONFLICT(userId) DO NOTHING",
-            [.text(userId), .int(transaction.now.milliseconds)])
+        try DeletedUsers.add(userId, in: transaction)
         try transaction.forEach(PaymentMethods.className, of: userId, "owner") { objectId, method in
             if let customer = method["stripeCustomerId"]?.stringValue {
                 try CustomerDeletions.add(customer, in: transaction)
@@ -17,10 +15,5 @@ package enum AccountDeletion {
             _ = try transaction.delete(PaymentMethods.className, objectId, caller: .master)
         }
         _ = try transaction.execute("UPDATE charges SET userId = '' WHERE userId = ?", [.text(userId)])
-    }
-
-    /// Whether the account was deleted; checked before new data is stored for it.
-    static func happened(to userId: String, in store: ObjectReader) throws -> Bool {
-        try !store.rows("SELECT 1 FROM deletedUsers WHERE userId = ?", [.text(userId)]).isEmpty
     }
 }

@@ -60,7 +60,7 @@ struct PaymentFunctions: Sendable {
         }
         do {
             return try await host.commit(request) { transaction in
-                guard try !AccountDeletion.happened(to: userId, in: transaction) else {
+                guard try !DeletedUsers.contains(userId, in: transaction) else {
                     throw ParseError.invalidSession
                 }
                 let known = try PaymentMethods.find(customer: customer.id, owner: userId, in: transaction)

@@ -173,6 +173,7 @@ package final class LiveFeedThread: @unchecked Sendable {
         let end = min(deadline ?? limit, limit)
         return condition.withLock {
             while work.isEmpty, !hasLost, !isStopping {
+                // By the wall clock: a clock that is set back meanwhile prolongs this wait until there is work.
                 if !condition.wait(until: Date(timeIntervalSinceNow: (end - .now) / .seconds(1))) { break }
             }
             guard !isStopping else { return nil }

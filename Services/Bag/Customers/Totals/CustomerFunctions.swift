@@ -79,7 +79,7 @@ struct CustomerFunctions: Sendable {
     private func require(
         _ customerId: String, _ profile: CustomerProfile, in transaction: StoreTransaction
     ) throws {
-        guard try !AccountDeletion.happened(to: customerId, in: transaction) else { throw ParseError.objectNotFound }
+        guard try !DeletedUsers.contains(customerId, in: transaction) else { throw ParseError.objectNotFound }
         try totals.require(customerId, profile, in: transaction)
     }
 

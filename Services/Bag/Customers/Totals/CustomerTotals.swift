@@ -96,7 +96,7 @@ package struct CustomerTotals: Sendable {
     ) throws {
         var row = try CustomerRow.load(share.customerId, shopCurrency: currency, in: transaction)
         // An import may bring the orders of a deleted account.
-        if !row.isStored, try AccountDeletion.happened(to: share.customerId, in: transaction) { return }
+        if !row.isStored, try DeletedUsers.contains(share.customerId, in: transaction) { return }
         row.orders = max(0, row.orders + share.orders - (old?.orders ?? 0))
         if let old { row.add(-old.minorUnits, old.currency) }
         row.add(share.minorUnits, share.currency)

@@ -6,6 +6,7 @@ import { t } from '../i18n.js';
 import { problemLine } from '../problems.js';
 import { guardWork } from '../unsaved.js';
 import { attend, mayLose } from './form.js';
+import { failure } from './toast.js';
 
 /**
  * Asks for values and submits them.
@@ -57,7 +58,7 @@ export function dialog(options) {
     }
     box.addEventListener('close', () => {
       box.remove();
-      resolve(working?.catch(() => null) ?? answer);
+      resolve(working?.catch(failed) ?? answer);
     });
     // Browsers close a dialog at the second Escape whatever the page says to `cancel`.
     box.addEventListener('keydown', (event) => {
@@ -70,6 +71,11 @@ export function dialog(options) {
       event.preventDefault();
       leave();
     });
+    /** The dialog that would show the error was left. */
+    function failed(error) {
+      failure(error);
+      return null;
+    }
     const work = async () => (await options.submit(Object.fromEntries(new FormData(form)), form)) ?? true;
     async function submit() {
       working = work();
