@@ -1,3 +1,4 @@
+import CZeroMQ
 import Foundation
 import Logging
 import MessageBus
@@ -449,6 +450,49 @@ import Testing
                 continue
             }
         }
+    }
+
+    // MARK: - A connection that another one replaced under the same routing id
+
+    /// For example after a network failure that only one side noticed. The broker cannot deliver what the first
+    /// connection still sends, and libzmq would abort the process when its own heartbeat (`ZMQ_HEARTBEAT_IVL`) were due
+    /// after that connection was closed.
+    @Test func aReplacedConnectionMaySendAndClose() async throws {
+        let configuration = try ipc()
+        try await withBus(configuration) { broker in
+            let catalog = try await endpoint(configuration, "catalog")
+            defer { catalog.stop() }
+            try await Self.replaceAConnection(to: configuration.endpoint)
+            // Longer than the second after which each connection had its first heartbeat.
+            try await Task.sleep(for: .milliseconds(1500))
+            #expect(try await broker.call(request("catalog.echo.v1")).body == Array("body".utf8))
+        }
+    }
+
+    private static func replaceAConnection(to endpoint: String) async throws {
+        try await Task.detached {
+            func connected() async throws -> ZeroMQSocket {
+                let socket = try ZeroMQSocket(.dealer, context: ZeroMQContext())
+                try socket.set(ZMQ_ROUTING_ID, "same")
+                try socket.set(ZMQ_LINGER, 1000)
+                try socket.connect(endpoint)
+                try await ask(socket)
+                return socket
+            }
+            /// The broker refuses messages of other versions.
+            func ask(_ socket: ZeroMQSocket) async throws {
+                var envelope = Envelope()
+                (envelope.version, envelope.form) = (99, .request)
+                #expect(try socket.send([try envelope.serializedBytes(), []]) == .sent)
+                try await eventually("it is answered") { try socket.receive() != nil }
+            }
+            let first = try await connected()
+            let second = try await connected()
+            #expect(try first.send([[1], [2]]) == .sent)
+            // The broker has read what the first one sent when it answers the second one.
+            try await ask(second)
+            withExtendedLifetime(first) {}
+        }.value
     }
 
     private func until(_ condition: () async throws -> Bool) async throws {
