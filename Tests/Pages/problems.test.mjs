@@ -1,37 +1,21 @@
 // The errors of a form: beside the field that they name, or at the form's end.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Element } from './elements.mjs';
 import { load } from './pages.mjs';
 
-/** An element, as far as the module uses one. */
-class Element {
-  children = [];
-  attributes = new Map();
+/** An element that knows its place and its focus. */
+class PlacedElement extends Element {
   hasFocus = false;
-  constructor(localName) {
-    this.localName = localName;
-  }
   get id() {
     return this.getAttribute('id');
-  }
-  setAttribute(name, value) {
-    this.attributes.set(name, value);
-  }
-  getAttribute(name) {
-    return this.attributes.get(name) ?? null;
-  }
-  removeAttribute(name) {
-    this.attributes.delete(name);
   }
   append(...nodes) {
     for (const node of nodes) {
       if (node.parent) node.parent.children = node.parent.children.filter((one) => one !== node);
-      if (node instanceof Element) node.parent = this;
+      if (node instanceof PlacedElement) node.parent = this;
       this.children.push(node);
     }
-  }
-  replaceChildren(...nodes) {
-    this.children = nodes;
   }
   closest(selector) {
     const isIt = selector === '.field' ? this.attributes.get('class') === 'field' : this.attributes.has('hidden');
@@ -40,17 +24,15 @@ class Element {
   focus() {
     this.hasFocus = true;
   }
-  scrollIntoView() {}
 }
-globalThis.Node = Element;
-globalThis.document.createElement = (name) => new Element(name);
+globalThis.document.createElement = (name) => new PlacedElement(name);
 
 const { about, fieldError, problemLine } = await load('problems.js');
 
 function formWith(name, hint = null) {
-  const field = new Element('div');
+  const field = new PlacedElement('div');
   field.setAttribute('class', 'field');
-  const control = new Element('input');
+  const control = new PlacedElement('input');
   if (hint) control.setAttribute('aria-describedby', hint);
   field.append(control);
   return { form: { elements: { namedItem: (wanted) => (wanted === name ? control : null) } }, field, control };
