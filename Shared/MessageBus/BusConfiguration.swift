@@ -99,12 +99,6 @@ public struct BusConfiguration: Sendable {
         // Without a response, the kernel retries after 1, 3, 7, 15 and more seconds, which would delay the connection
         // by as much after the network recovers.
         try socket.set(ZMQ_CONNECT_TIMEOUT, Self.connectMilliseconds)
-        // ZMTP heartbeat by the I/O threads: both ends detect a lost host or stopped process even while this library's
-        // own threads are busy. The server only answers it: libzmq 4.3.4 aborts the process when its own heartbeat is
-        // due on a connection that was replaced under the same routing id, sent a message and closed (`BusTests`).
-        try socket.set(ZMQ_HEARTBEAT_IVL, 1000)
-        try socket.set(ZMQ_HEARTBEAT_TIMEOUT, 4000)
-        try socket.set(ZMQ_HEARTBEAT_TTL, 4000)
         guard let keys else { return }
         try socket.set(ZMQ_CURVE_SERVERKEY, keys.serverPublic)
         try socket.set(ZMQ_CURVE_PUBLICKEY, keys.servicePublic)
@@ -119,12 +113,15 @@ public struct BusConfiguration: Sendable {
         try socket.set(ZMQ_MAXMSGSIZE, wide: BusMessage.frameBytesMax)
         try socket.set(ZMQ_TCP_MAXRT, Self.unacknowledgedMilliseconds)
         try socket.set(ZMQ_HANDSHAKE_IVL, Self.handshakeMilliseconds)
+        // No ZMQ_HEARTBEAT_IVL: libzmq 4.3.4 aborts the process when its heartbeat is due on a connection that closed
+        // while it could not deliver a message, because the connection was replaced under the same routing id or its
+        // socket was closing. Lanes send a hello each second, and gateways a probe (`GatewaySilence`).
     }
 
     /// How long bytes may remain unacknowledged by the other host's kernel before the connection counts as broken
     /// (TCP_USER_TIMEOUT). The kernel acknowledges however busy its processes are, so this can be shorter than the
-    /// heartbeat timeout. The heartbeat ensures that bytes are sent each second; a lost frame is retransmitted three
-    /// times by then.
+    /// times after which a silent lane or gateway is given up. Both ends send bytes each second; a lost frame is
+    /// retransmitted three times by then.
     package static let unacknowledgedMilliseconds: Int32 = 2500
     /// Timeout for establishing a connection; the kernel retries once within it.
     private static let connectMilliseconds: Int32 = 2000

@@ -28,17 +28,17 @@ import Testing
         let count = Atomic(0)
     }
 
-    private let logger: Logger = {
+    let logger: Logger = {
         var logger = Logger(label: "bus-tests")
         logger.logLevel = .critical
         return logger
     }()
 
-    private func ipc() throws -> BusConfiguration {
+    func ipc() throws -> BusConfiguration {
         try BusConfiguration(endpoint: "ipc:///tmp/satchel-bus-\(UUID().uuidString.prefix(8)).ipc")
     }
 
-    private func endpoint(
+    func endpoint(
         _ configuration: BusConfiguration, _ service: String, replica: String = "one", isSilent: Bool = false
     ) async throws
         -> BusEndpoint
@@ -52,7 +52,7 @@ import Testing
         return endpoint
     }
 
-    private func request(
+    func request(
         _ kind: String, _ body: String = "body", documents: [[UInt8]] = [], timeout: Duration = .seconds(60)
     ) -> BusRequest {
         var request = BusRequest(kind: kind, body: Array(body.utf8), timeout: timeout)
@@ -60,7 +60,7 @@ import Testing
         return request
     }
 
-    private func withBus(_ configuration: BusConfiguration, _ body: (Broker) async throws -> Void) async throws {
+    func withBus(_ configuration: BusConfiguration, _ body: (Broker) async throws -> Void) async throws {
         let broker = try Broker(configuration: configuration, logger: logger)
         try await broker.start()
         defer { broker.stop() }
@@ -450,49 +450,6 @@ import Testing
                 continue
             }
         }
-    }
-
-    // MARK: - A connection that another one replaced under the same routing id
-
-    /// For example after a network failure that only one side noticed. The broker cannot deliver what the first
-    /// connection still sends, and libzmq would abort the process when its own heartbeat (`ZMQ_HEARTBEAT_IVL`) were due
-    /// after that connection was closed.
-    @Test func aReplacedConnectionMaySendAndClose() async throws {
-        let configuration = try ipc()
-        try await withBus(configuration) { broker in
-            let catalog = try await endpoint(configuration, "catalog")
-            defer { catalog.stop() }
-            try await Self.replaceAConnection(to: configuration.endpoint)
-            // Longer than the second after which each connection had its first heartbeat.
-            try await Task.sleep(for: .milliseconds(1500))
-            #expect(try await broker.call(request("catalog.echo.v1")).body == Array("body".utf8))
-        }
-    }
-
-    private static func replaceAConnection(to endpoint: String) async throws {
-        try await Task.detached {
-            func connected() async throws -> ZeroMQSocket {
-                let socket = try ZeroMQSocket(.dealer, context: ZeroMQContext())
-                try socket.set(ZMQ_ROUTING_ID, "same")
-                try socket.set(ZMQ_LINGER, 1000)
-                try socket.connect(endpoint)
-                try await ask(socket)
-                return socket
-            }
-            /// The broker refuses messages of other versions.
-            func ask(_ socket: ZeroMQSocket) async throws {
-                var envelope = Envelope()
-                (envelope.version, envelope.form) = (99, .request)
-                #expect(try socket.send([try envelope.serializedBytes(), []]) == .sent)
-                try await eventually("it is answered") { try socket.receive() != nil }
-            }
-            let first = try await connected()
-            let second = try await connected()
-            #expect(try first.send([[1], [2]]) == .sent)
-            // The broker has read what the first one sent when it answers the second one.
-            try await ask(second)
-            withExtendedLifetime(first) {}
-        }.value
     }
 
     private func until(_ condition: () async throws -> Bool) async throws {

@@ -28,8 +28,10 @@ final class BrokerDriver: SocketDriver {
     private var unanswered = 0
     /// The deadline for services' running calls, and the completion of `leave`.
     private var leaving: (until: ContinuousClock.Instant, completion: @Sendable () -> Void)?
-    /// Sweeps to make: ZeroMQ may still accept messages for a peer shortly after it reports the disconnection.
-    private var sweepsLeft = 0
+    /// Probes to send without their interval: ZeroMQ may still accept messages for a peer shortly after it reports the
+    /// disconnection.
+    private var probesLeft = 0
+    private var lastProbe: BusClock.Milliseconds = 0
 
     init(
         socket: ZeroMQSocket, answering: [String: Broker.Answerer], withoutWindow: Set<String>,
@@ -110,9 +112,10 @@ final class BrokerDriver: SocketDriver {
             guard let hello = try? Hello(serializedBytes: message.body), !hello.service.isEmpty else {
                 return refuse(content, from: lane, .envelope)
             }
-            let isNew = dispatcher.lanes[lane]?.hello != hello
+            let known = dispatcher.lanes[lane]?.hello
             dispatcher.hello(lane, hello, now: BusClock.now, &actions)
-            if isNew { publishStates() }
+            if known != hello { publishStates() }
+            if known?.connection != hello.connection { probe(lane) }
             if leases.hello(hello, message.envelope, from: lane, now: LeaseTerms.now) { askForLeases() }
         case .forget:
             let round = message.envelope.correlation
@@ -203,18 +206,29 @@ final class BrokerDriver: SocketDriver {
     }
 
     func peersChanged(_ changes: [PeerChange]) {
-        sweepsLeft = 5
-        sweep()
+        probesLeft = 5
+        probeLanes()
     }
 
-    /// Detects dead lanes: sending to one fails at once (`ZMQ_ROUTER_MANDATORY`). Lanes ignore the message itself.
-    private func sweep() {
+    /// Detects dead lanes, because sending to one fails at once (`ZMQ_ROUTER_MANDATORY`). Lanes detect by it that this
+    /// process is alive.
+    private func probeLanes() {
+        lastProbe = BusClock.now
+        for lane in dispatcher.lanes.keys { probe(lane) }
+        act()
+    }
+
+    private func probe(_ lane: [UInt8]) {
         var envelope = Envelope()
         envelope.version = BusMessage.version
         envelope.form = .hello
-        for lane in dispatcher.lanes.keys where !send(BusMessage(envelope: envelope), to: lane) { lost(lane) }
-        act()
+        envelope.remaining = Self.probeInterval
+        sendReply(BusMessage(envelope: envelope), to: lane)
     }
+
+    /// Interval between two probes of a lane. The bytes that they and the lanes' hellos cause let both kernels detect a
+    /// lost host (`BusConfiguration.unacknowledgedMilliseconds`).
+    private static let probeInterval: BusClock.Milliseconds = 1000
 
     /// Asks lanes to send no more calls through this gateway.
     private func sayGoodbye() {
@@ -232,7 +246,7 @@ final class BrokerDriver: SocketDriver {
 
     private static func isLane(_ origin: Origin) -> Bool { if case .lane = origin { true } else { false } }
 
-    var isWaiting: Bool { dispatcher.hasPending || sweepsLeft > 0 || leaving != nil }
+    var isWaiting: Bool { dispatcher.hasPending || probesLeft > 0 || leaving != nil }
 
     func tick() {
         if let leaving, leaving.until <= .now || unanswered == 0 && !dispatcher.hasPending(from: Self.isLane) {
@@ -243,9 +257,9 @@ final class BrokerDriver: SocketDriver {
         if dispatcher.lanes.count != lanesBefore { publishStates() }
         askForLeases()
         act()
-        if sweepsLeft > 0 {
-            sweepsLeft -= 1
-            sweep()
+        if probesLeft > 0 || BusClock.now - lastProbe >= Self.probeInterval {
+            probesLeft = max(0, probesLeft - 1)
+            probeLanes()
         }
     }
 

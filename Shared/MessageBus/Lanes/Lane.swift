@@ -177,6 +177,7 @@ final class LaneDriver: SocketDriver {
     private var hello: Hello
     private var hasConnected = false
     private var isConnected = false
+    private var silence = GatewaySilence(now: BusClock.now)
     /// Requests without a reply.
     private var unanswered = 0
     private var isLeaving = false
@@ -246,6 +247,7 @@ final class LaneDriver: SocketDriver {
     }
 
     func received(_ frames: [[UInt8]]) {
+        if silence.heard() { connected() }
         let message: BusMessage
         do {
             message = try BusMessage(frames: frames[...])
@@ -271,6 +273,7 @@ final class LaneDriver: SocketDriver {
         case .reply:
             guard let call = calls.removeValue(forKey: message.envelope.correlation) else { return }
             call.completion(.answered(Result { () throws(BusFailure) in try BusReply(message) }))
+        case .hello where message.envelope.gateway == 0: silence.promised(within: message.envelope.remaining)
         case .hello: askedForLease(message.envelope)
         case .forget: link.news?.heard(message.envelope.gateway, round: message.envelope.correlation)
         case .goodbye: heardGoodbye(message.envelope.correlation)
@@ -278,9 +281,8 @@ final class LaneDriver: SocketDriver {
         }
     }
 
-    /// A hello without a name only checks whether the lane is alive.
     private func askedForLease(_ envelope: Envelope) {
-        guard envelope.gateway != 0, !isLeaving, let lease = link.news?.ask(envelope.gateway, by: link) else { return }
+        guard !isLeaving, let lease = link.news?.ask(envelope.gateway, by: link) else { return }
         sayHello(lease, answering: envelope.correlation)
     }
 
@@ -341,8 +343,8 @@ final class LaneDriver: SocketDriver {
             envelope.correlation = lastGoodbye
         }
         // A disconnected gateway gets a hello when it reconnects. A message queued until then would belong to the
-        // earlier connection.
-        guard isConnected || !hasConnected else { return }
+        // earlier connection. A silent gateway may have removed the lane by the time it continues.
+        guard isConnected || !hasConnected || silence.isSilent else { return }
         // Encoding a Hello of a few short strings cannot fail.
         send(BusMessage(envelope: envelope, body: (try? hello.serializedBytes()) ?? []))
     }
@@ -351,19 +353,26 @@ final class LaneDriver: SocketDriver {
         for change in changes {
             switch change {
             case .connected:
-                isConnected = true
-                watch.connected()
+                silence.reset()
                 // Messages queued before the first connection are sent on it.
                 if hasConnected { hello.connection += 1 }
                 hasConnected = true
-                // The gateway may have been restarted and know no lane.
-                sayHello()
-            case .disconnected: disconnected()
+                connected()
+            case .disconnected:
+                silence.reset()
+                disconnected()
             }
         }
     }
 
-    /// The replies to pending calls are lost with the connection.
+    /// The gateway can be asked, for the first time or again. It may have been restarted and know no lane.
+    private func connected() {
+        isConnected = true
+        watch.connected()
+        sayHello()
+    }
+
+    /// The replies to pending calls are lost with the connection; a silent gateway's replies would come too late.
     private func disconnected() {
         isConnected = false
         watch.disconnected()
@@ -384,6 +393,10 @@ final class LaneDriver: SocketDriver {
 
     func tick() {
         watch.ticked()
+        if silence.tick(now: BusClock.now) {
+            logger.warning("A gateway is silent; calls go through others until it is heard again.")
+            disconnected()
+        }
         link.news?.tick()
         for message in faults?.due() ?? [] { take(message) }
         if ContinuousClock.now - lastHello >= .seconds(1) { sayHello() }

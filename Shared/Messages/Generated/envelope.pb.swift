@@ -125,6 +125,7 @@ public nonisolated struct Envelope: @unchecked Sendable {
 
   /// Requests: milliseconds until the deadline when the request was sent. A receiver with another `clock` uses them
   /// instead of `deadline`.
+  /// Probes: milliseconds until the next one. 0: not stated.
   public var remaining: Int64 {
     get {_storage._remaining}
     set {_uniqueStorage()._remaining = newValue}
@@ -175,8 +176,8 @@ public nonisolated struct Envelope: @unchecked Sendable {
     public typealias RawValue = Int
     case unknown // = 0
 
-    /// A service announces itself, its role or its state; also its heartbeat. Body: Hello. From a gateway: a probe
-    /// without content, or with `gateway` set a lease request.
+    /// A service announces itself, its role or its state; also its heartbeat. Body: Hello. From a gateway: its
+    /// heartbeat, a probe; or with `gateway` set a lease request.
     case hello // = 1
 
     /// A service stops: it accepts no new requests and finishes those it has. The gateway confirms it with a GOODBYE of
