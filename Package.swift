@@ -216,7 +216,7 @@ let package = Package(
 //
 // SwiftPM deletes the sources of a package that the variant drops, and recompiles them when it returns. So
 // ArgumentParser is listed above, although only tools use it. Hummingbird is listed below: a shop's first build would
-// fetch the seventeen packages that it names. Only the benchmarks are recompiled for it.
+// fetch the seventeen packages that it names. Only a baseline of the benchmarks is compiled with it.
 //
 // No target may depend on AsyncHTTPClient or HummingbirdTLS: they bring a TLS library of four hundred C files.
 if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
@@ -226,6 +226,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
     ]
     package.products += [
         .executable(name: "satchel-bench", targets: ["Benchmarks"]),
+        .executable(name: "satchel-bare-route", targets: ["BareRoute"]),
         .executable(name: "satchel-attack", targets: ["Attack"]),
         .executable(name: "satchel-load", targets: ["Load"]),
         .executable(name: "satchel-move-in", targets: ["MoveIn"]),
@@ -238,12 +239,21 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
                 "CPostgreSQL", "CSQLite", "CZeroMQ", "Cryptography", "GatewayService", "ObjectStore", "ParseProtocol",
                 "SuiteClient",
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "scripts/lib/bench-probes"
+        ),
+        .executableTarget(
+            name: "BareRoute",
+            dependencies: [
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "scripts/lib/bench-baseline"
         ),
         .target(
             name: "SuiteClient",
@@ -436,10 +446,11 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
     ]
 }
 
-// Hummingbird is for the benchmarks alone. scripts/test builds the tests without them, and then them beside the tests.
-if Context.environment["SATCHEL_BENCHMARKS"] == "off" {
-    package.products.removeAll { $0.name == "satchel-bench" }
-    package.targets.removeAll { $0.name == "Benchmarks" }
+// Hummingbird is a sixth of the compiler's work, for one baseline of the benchmarks. scripts/test leaves it out, and
+// scripts/bench builds it.
+if Context.environment["SATCHEL_BASELINES"] == "off" {
+    package.products.removeAll { $0.name == "satchel-bare-route" }
+    package.targets.removeAll { $0.name == "BareRoute" }
 }
 
 // scripts/lib/common.sh builds without cross-module optimisation and without debug information. That saves a third of

@@ -6,7 +6,7 @@ struct Benchmarks: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "satchel-bench",
         subcommands: [
-            BareRoute.self, Checkouts.self, Metering.self, PasswordHashes.self, PreparePostgreSQL.self,
+            Checkouts.self, Metering.self, PasswordHashes.self, PreparePostgreSQL.self,
             RawPostgreSQL.self, RawSQLite.self, RawZeroMQ.self, StorePostgreSQL.self,
         ])
 }

@@ -45,7 +45,7 @@ def answers(port):
 def bare_route(turns):
     """Bare Hummingbird routes: GET /bare/N and POST /bare/events."""
     port = machine.free_port()
-    return server(turns.tool("bare-route", "--port", str(port)), port)
+    return server([f"{turns.binaries}/satchel-bare-route", "--port", str(port)], port)
 
 
 def figure(arguments):

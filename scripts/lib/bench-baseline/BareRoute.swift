@@ -4,9 +4,11 @@ import Logging
 import NIOCore
 
 /// Bare Hummingbird routes: the baseline of a framework's server on the same NIO.
+@main
 struct BareRoute: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bare-route", abstract: "Serves GET /bare/N, N bytes of JSON from memory, and POST /bare/events.")
+        commandName: "satchel-bare-route",
+        abstract: "Serves GET /bare/N, N bytes of JSON from memory, and POST /bare/events.")
 
     @Option var port: Int
 
