@@ -35,9 +35,10 @@ struct DashboardTexts {
     /// The code of the language whose texts a page's file has; nil for other files. Codes are those of BCP 47, such as
     /// `pt-BR`.
     static func language(of path: String, page: String) -> String? {
-        let match = path.wholeMatch(of: #/([a-z]+)\/texts\/([a-z]{2,3}(?:-[A-Z][a-z]{3})?(?:-[A-Z]{2})?)\.json/#)
-        guard let match, match.output.1 == page else { return nil }
-        return String(match.output.2)
+        let (folder, ending) = ("\(page)/texts/", ".json")
+        guard path.hasPrefix(folder), path.hasSuffix(ending) else { return nil }
+        let code = path.dropFirst(folder.count).dropLast(ending.count)
+        return code.wholeMatch(of: #/[a-z]{2,3}(?:-[A-Z][a-z]{3})?(?:-[A-Z]{2})?/#).map { String($0.output) }
     }
 
     /// Adds these texts to the files of the pages, which stay sorted by path.
