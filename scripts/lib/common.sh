@@ -381,23 +381,25 @@ LOADING_CODE='The cloud code is being loaded.'
 
 # Names what a /health body lacks: `catalog` without a writer, `bag 1/2` with replicas still to come.
 missing_services() {
-    local body=$1 service part wanted missing=()
+    local body=$1 service part wanted lacks=''
     [[ -n $body ]] || { say gateway && return 0; }
     for service in "${SERVICES[@]:1}"; do
         # The gateway of an earlier build does not know a service that is new; it is the last to be restarted.
         [[ $body != *'"services"'* || $body == *"\"$service\""* ]] || continue
         part=''
         [[ $body =~ \"$service\"[[:space:]]*:[[:space:]]*(\{[^}]*\}) ]] && part=${BASH_REMATCH[1]}
-        wanted=$(replicas_of "$service")
         if ! [[ $part =~ \"writer\"[[:space:]]*:[[:space:]]*true ]]; then
-            missing+=("$service")
-        elif [[ $part =~ \"replicas\"[[:space:]]*:[[:space:]]*([0-9]+) ]] && ((BASH_REMATCH[1] < wanted)); then
-            missing+=("$service ${BASH_REMATCH[1]}/$wanted")
+            lacks+="${lacks:+, }$service"
+            continue
+        fi
+        wanted=$(replicas_of "$service")
+        if [[ $part =~ \"replicas\"[[:space:]]*:[[:space:]]*([0-9]+) ]] && ((BASH_REMATCH[1] < wanted)); then
+            lacks+="${lacks:+, }$service ${BASH_REMATCH[1]}/$wanted"
         elif [[ $part == *"$LOADING_CODE"* ]]; then
-            missing+=("$service (its code)")
+            lacks+="${lacks:+, }$service (its code)"
         fi
     done
-    ((${#missing[@]} == 0)) || { local IFS=,; say "${missing[*]}" | sed 's/,/, /g'; }
+    [[ -z $lacks ]] || say "$lacks"
 }
 
 # What a /health body ($2) says of service $1; nothing when it does not name it.
@@ -425,17 +427,15 @@ refused_since() {
 # Waits until every service has a writer and all its replicas, $1 seconds at most. Prints the missing ones meanwhile.
 # Returns 2 as soon as a process refuses to start, after byte $2 of the process manager's log.
 wait_healthy() {
-    local missing shown='' started=$SECONDS ok replica logged=${2:-$(manager_log_size)}
+    local missing shown='' started=$SECONDS replica logged=${2:-$(manager_log_size)}
     while :; do
         if replica=$(refused_since "$logged"); then
             warn "$replica refuses to start:"
             tail -n 1 "$SATCHEL_DATA/logs/$replica.log" >&2
             return 2
         fi
-        ok=true
-        health >/dev/null || ok=false
         missing=$(missing_anywhere)
-        $ok && [[ -z $missing ]] && return 0
+        [[ -z $missing ]] && health >/dev/null && return 0
         if ((SECONDS - started >= $1)); then
             warn "Not healthy after $1 seconds; missing: ${missing:-nothing, but the gateway does not answer 200}"
             return 1
