@@ -18,7 +18,7 @@ import Testing
             ["email": .string("\(Names.random(10).lowercased())@customers.example")])
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.phone])
     func aPageOfAnotherOriginUsesThem(_ screen: Desk.Screen) async throws {
         try await Self.desk.check("components_elsewhere", on: screen)
     }

@@ -17,7 +17,7 @@ import Testing
         #expect(product["active"] != false)
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.desk])
     func anEndedSessionAsksOverThePageAndTheRequestIsRepeated(_ screen: Desk.Screen) async throws {
         let name = "Kept \(Names.random(6))"
         let shelf = try await Shelf.fill(try await Self.desk.suite, names: [name])
@@ -31,13 +31,13 @@ import Testing
         #expect(product["unitPrice"] == 7.25)
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.phone])
     func aNewShopIsToldWhatIsLeftToDo(_ screen: Desk.Screen) async throws {
         let products = try await Customer.admin(Self.desk.suite).find("Product", [:], ["limit": 1]).results
         try await Self.desk.check("new_shop", on: screen, ["hasProducts": .bool(!products.isEmpty)])
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.desk])
     func withoutAConnectionThePageSaysSo(_ screen: Desk.Screen) async throws {
         try await Self.desk.check("no_connection", on: screen)
     }

@@ -19,13 +19,13 @@ import Testing
         ]
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.phone])
     func newOrdersAndStatesAppearWithoutAReload(_ screen: Desk.Screen) async throws {
         let given = try await Self.shopping(at: Self.desk)
         try await Self.desk.check("live_orders", on: screen, given)
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.desk])
     func anOrderThatAnotherOperatorChangesIsShownAsItBecomes(_ screen: Desk.Screen) async throws {
         let (_, orderNo) = try await Self.desk.paid()
         let orders = try await Customer.admin(Self.desk.suite).find("Order", ["orderNo": orderNo]).results
@@ -33,7 +33,7 @@ import Testing
         try await Self.desk.check("live_order", on: screen, ["order": .string(order)])
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.phone])
     func stockFollowsAndWhatSomebodyTypesStays(_ screen: Desk.Screen) async throws {
         let suite = try await Self.desk.suite
         let word = "Live\(Names.random(6))"
@@ -45,7 +45,7 @@ import Testing
         #expect(product["name"] == "A third name", "What another operator wrote was overwritten.")
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.desk])
     func rowsThatOthersChangedAreCountedAndShownWhenWanted(_ screen: Desk.Screen) async throws {
         let name = try await Self.desk.makeClass()
         let shelf = try await Shelf.fill(Self.desk.suite, names: ["Live \(Names.random(6))"])
@@ -53,13 +53,13 @@ import Testing
         try await Self.desk.check("live_rows", on: screen, ["class": .string(name)])
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.phone])
     func aRevokedSessionEndsTheConnection(_ screen: Desk.Screen) async throws {
         try await Self.desk.check("live_session", on: screen)
     }
 
     /// A connection attempt that fails would be an error in the console.
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.desk])
     func aServerWithoutLiveQueriesIsNotAskedForThem(_ screen: Desk.Screen) async throws {
         let given = try await Self.shopping(at: Self.deskWithout)
         try await Self.deskWithout.check("live_off", on: screen, given)

@@ -13,7 +13,7 @@ import Testing
         "/operations/backups", "/operations/books", "/operations/audit", "/operations/parked",
     ]
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.phone])
     func theRunningSuiteIsLookedAtAndWorkedOn(_ screen: Desk.Screen) async throws {
         let parameter = "welcome\(Names.random(6))"
         try await Self.desk.check(
@@ -29,7 +29,7 @@ import Testing
         #expect(told.at("params", .member(parameter)) == nil)
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.desk])
     func refusedWorkIsTriedAgainOrDropped(_ screen: Desk.Screen) async throws {
         let suite = try await Self.desk.suite
         let hosts = (0..<2).map { _ in "m\(Names.random(8).lowercased()).example" }

@@ -21,7 +21,7 @@ import Testing
     }
 
     /// After an operator is removed from a role, the next request reports it. A new member of a role sees its views.
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.phone])
     func aRoleThatIsTakenAwayEndsTheSession(_ screen: Desk.Screen) async throws {
         let member = try await Self.desk.member(of: "order-desk")
         let master = ParseClient.master(try await Self.desk.suite)

@@ -6,7 +6,7 @@ import Testing
 @Suite(.serialized) struct DashboardSchemaTests {
     private static let desk = Desk.shared
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.desk])
     func aClassIsMadeWithColumnsOfEveryTypeWhoseValuesAreEdited(_ screen: Desk.Screen) async throws {
         let name = "Made\(Names.random(6))"
         try await Self.desk.check("schema", on: screen, ["class": .string(name)])
@@ -33,7 +33,7 @@ import Testing
         #expect(try await master.find(name, related).results.count == 1)
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.phone])
     func permissionsAreReviewedAndAnotherUsersRowsLookedAt(_ screen: Desk.Screen) async throws {
         let (name, _) = try await Self.desk.classOfTwo()
         let customer = try await Customer.signUp(Self.desk.suite)

@@ -26,7 +26,7 @@ import Testing
     }
 
     /// The cropped parts of a photo never leave the browser.
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.desk])
     func aPartOfAPhotoIsChosenBeforeItIsSent(_ screen: Desk.Screen) async throws {
         let suite = try await Self.desk.suite
         let shelf = try await Shelf.fill(suite, names: ["Cut \(Names.random(6))"])
@@ -36,7 +36,7 @@ import Testing
         #expect(product["thumbnail"]?.wireType == "File")
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.phone])
     func thePlaceOfAStoreIsChosenOnAMap(_ screen: Desk.Screen) async throws {
         let name = "Place \(Names.random(6))"
         try await Self.desk.check("places", on: screen, ["name": .string(name)])
@@ -46,7 +46,7 @@ import Testing
         #expect(store.at("location", "latitude") == 46.948)
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.desk])
     func theLookOfTheStorefrontIsTriedAndSaved(_ screen: Desk.Screen) async throws {
         let master = ParseClient.master(try await Self.desk.suite)
         let gone: JSON = ["params": ["storefront": ["__op": "Delete"]]]
@@ -63,7 +63,7 @@ import Testing
         #expect(try await master.call(.PUT, "/config", gone).status == 200)
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.phone])
     func manyProductsAreChangedAfterAPreview(_ screen: Desk.Screen) async throws {
         let suite = try await Self.desk.suite
         let word = "Many\(Names.random(6))"
@@ -82,7 +82,7 @@ import Testing
         #expect(products.allSatisfy { $0["active"] == false })
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.desk])
     func productsLeaveAsAFileAndComeBack(_ screen: Desk.Screen) async throws {
         let suite = try await Self.desk.suite
         let word = "File\(Names.random(6))"
@@ -108,7 +108,7 @@ import Testing
         #expect(byName["\(word) new"]?["stock"] == 3)
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.phone])
     func brandsStoresAndPagesAreWritten(_ screen: Desk.Screen) async throws {
         let name = "Shelf \(Names.random(6))"
         let address = "about-\(Names.random(6).lowercased())"
@@ -121,7 +121,7 @@ import Testing
         #expect(try await admin.find("Page", ["name": .string(address)]).results.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.desk])
     func aPromotionIsSentAndAnotherPushOfItStopped(_ screen: Desk.Screen) async throws {
         let suite = try await Self.desk.suite
         let word = "Deal\(Names.random(6))"
@@ -138,7 +138,7 @@ import Testing
         #expect(sent.allSatisfy { $0.at("data", "title") == "News" })
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.phone])
     func aDiscountCodeIsMadeFromAPromotion(_ screen: Desk.Screen) async throws {
         let code = "D-\(Names.random(8).uppercased())"
         try await Self.desk.check("codes", on: screen, ["code": .string(code)])
@@ -148,7 +148,7 @@ import Testing
         #expect(found.result.at("results", 0, "active") == false)
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.desk])
     func whatFollowedAPromotionIsShown(_ screen: Desk.Screen) async throws {
         let suite = try await Self.desk.suite
         let promotion = try await SentPromotion.send(suite, content: "Lure \(Names.random(6))")
@@ -171,7 +171,7 @@ import Testing
             ])
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.phone])
     func aCrashIsReadResolvedAndComesBack(_ screen: Desk.Screen) async throws {
         let project = try await Self.desk.crashed()
         try await Self.desk.check(

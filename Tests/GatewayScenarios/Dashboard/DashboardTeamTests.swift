@@ -6,14 +6,14 @@ import Testing
 @Suite(.serialized) struct DashboardTeamTests {
     private static let desk = Desk(settings: ["SATCHEL_MFA": "off"])
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.desk])
     func anAdminInvitesAndRevokes(_ screen: Desk.Screen) async throws {
         let address = Invitations.address()
         try await Self.desk.check("inviting", on: screen, ["address": .string(address)])
         _ = try await Invitations.tokens(to: address, atLeast: 2, in: Self.desk.suite)
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.phone])
     func anInvitedPersonJoinsAndChangesThePassword(_ screen: Desk.Screen) async throws {
         let suite = try await Self.desk.suite
         let address = Invitations.address()
@@ -23,7 +23,7 @@ import Testing
             "joining", on: screen, ["address": .string(address), "token": .string(token)])
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.desk])
     func aForgottenPasswordIsReplacedByMail(_ screen: Desk.Screen) async throws {
         let suite = try await Self.desk.suite
         let customer = try await Customer.signUp(suite)

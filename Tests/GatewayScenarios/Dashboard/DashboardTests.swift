@@ -28,14 +28,14 @@ import Testing
         #expect(report["bytes"]?.intValue ?? .max <= 150_000, "\(report)")
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.phone])
     func onlyOperatorsSignInAndSessionsEnd(_ screen: Desk.Screen) async throws {
         let customer = try await Customer.signUp(Self.desk.suite)
         let pair: JSON = ["user": .string(customer.email), "password": .string(customer.password)]
         try await Self.desk.check("signing_in", on: screen, ["customer": pair])
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.desk])
     func anOperatorWithASecondFactorIsAskedForIt(_ screen: Desk.Screen) async throws {
         let person = try await Self.desk.member(of: "admins")
         let app = Authenticator()
@@ -62,7 +62,7 @@ import Testing
         #expect(orders.first?["trackingNumber"] == "PP-78")
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.phone])
     func ordersArePrintedAsSlipInvoiceAndPickingList(_ screen: Desk.Screen) async throws {
         let (_, number) = try await Self.desk.paid()
         let query: JSON = ["orderNo": number]
@@ -73,7 +73,7 @@ import Testing
             "paper", on: screen, ["order": .string(order.text("objectId")), "number": number, "product": product])
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.desk])
     func severalOrdersArePrintedShippedAndExportedAtOnce(_ screen: Desk.Screen) async throws {
         let name = "Batch\(Names.random(8))"
         let (_, first) = try await Self.desk.paid(lastName: name)
@@ -86,7 +86,7 @@ import Testing
         #expect(orders.map { $0["trackingNumber"] } == ["PP-1", "PP-2"])
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.phone])
     func countsOfFailuresLeadToChargesAndMails(_ screen: Desk.Screen) async throws {
         let (customer, number) = try await Self.desk.paid()
         let suite = try await Self.desk.suite
@@ -100,7 +100,7 @@ import Testing
         try await Self.desk.check("failures", on: screen, ["number": number])
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.desk])
     func aMailToACustomerStaysWithTheOrder(_ screen: Desk.Screen) async throws {
         let (_, number) = try await Self.desk.paid()
         let found = try await Customer.admin(Self.desk.suite).find("Order", ["orderNo": number]).results
@@ -109,18 +109,18 @@ import Testing
             "written", on: screen, ["order": .string(order.text("objectId")), "number": number])
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.phone])
     func aRowOpensInATabThatIsSignedIn(_ screen: Desk.Screen) async throws {
         _ = try await Self.desk.paid()
         try await Self.desk.check("apart", on: screen)
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.desk])
     func aSearchKeepsWhatIsTypedMeanwhile(_ screen: Desk.Screen) async throws {
         try await Self.desk.check("typing", on: screen)
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.phone])
     func aViewOfTheOrdersGetsANameAndIsTakenUpAgain(_ screen: Desk.Screen) async throws {
         _ = try await Self.desk.paid()
         let name = "<b>Shipped</b> \(Names.random(6))"
@@ -143,7 +143,7 @@ import Testing
     }
 
     /// A user without orders, whose name contains markup.
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.desk])
     func anAccountIsFoundEditedAndDeletedAfterWhatHappensWasSaid(_ screen: Desk.Screen) async throws {
         let suite = try await Self.desk.suite
         let customer = try await Customer.signUp(suite)
@@ -161,7 +161,7 @@ import Testing
     }
 
     /// Shoppers' texts may contain markup, which the page shows as text.
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.phone])
     func reviewsAreModerated(_ screen: Desk.Screen) async throws {
         let suite = try await Self.desk.suite
         let word = Names.random(8)
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.desk])
     func aCustomerIsFoundAndSignedOutEverywhere(_ screen: Desk.Screen) async throws {
         let lastName = "Quince\(Names.random(6))"
         let (customer, _) = try await Self.desk.paid(lastName: lastName)

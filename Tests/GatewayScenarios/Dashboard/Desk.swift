@@ -5,6 +5,8 @@ import Testing
 
 /// The dashboard of a test's own suite, used in headless Chromium as operators do.
 final class Desk: Sendable {
+    /// The width of a screen. Flows whose views are arranged in another way on a phone run on both; of the others,
+    /// every second one runs on each.
     enum Screen: String, CaseIterable, Sendable { case desk, phone }
 
     private let start: Task<Suite, any Error>

@@ -105,7 +105,7 @@ import Testing
         ]
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.desk])
     func aShopperConfirmsWithTheBank(_ screen: Desk.Screen) async throws {
         try await Self.desk.check("shop_confirms", on: screen, try await Self.order(Self.desk.suite))
     }
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: [Desk.Screen.phone])
     func aShopperBrowses(_ screen: Desk.Screen) async throws {
         let word = "Scroll\(Names.random(8))"
         let names = (10..<70).map { "\(word) \($0)" }
