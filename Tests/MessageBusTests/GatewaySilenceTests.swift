@@ -5,9 +5,9 @@ import Testing
 @Suite struct GatewaySilenceTests {
     private func silence(promised milliseconds: BusClock.Milliseconds) -> GatewaySilence {
         var silence = GatewaySilence(now: 0)
-        silence.reset()
+        silence.connected()
         _ = silence.heard()
-        silence.promised(within: milliseconds)
+        silence.promised(every: milliseconds)
         return silence
     }
 
@@ -23,10 +23,11 @@ import Testing
         return nil
     }
 
-    @Test func fourMissedProbesAreASilenceThatBeginsOnce() {
+    @Test func fiveMissedProbesAreASilenceThatBeginsOnce() {
         var silence = silence(promised: 1000)
         let began = begin(&silence, until: 60_000)
-        #expect(began == 4500)
+        // The message came before the first tick, at 500.
+        #expect(began == 6000)
         #expect(silence.isSilent)
         let beginsAgain = silence.tick(now: 10_000)
         #expect(!beginsAgain)
@@ -44,7 +45,7 @@ import Testing
 
     @Test func aGatewayThatIsHeardInTimeIsNotSilent() {
         var silence = silence(promised: 1000)
-        let began = begin(&silence, until: 60_000) { $0.isMultiple(of: 4000) }
+        let began = begin(&silence, until: 60_000) { $0.isMultiple(of: 5000) }
         #expect(began == nil)
     }
 
@@ -58,8 +59,8 @@ import Testing
     /// The next connection may be to an earlier release.
     @Test func aPromiseEndsWithItsConnection() {
         var silence = silence(promised: 1000)
-        _ = begin(&silence, until: 5000)
-        silence.reset()
+        _ = begin(&silence, until: 10_000)
+        silence.disconnected()
         #expect(!silence.isSilent)
         let began = begin(&silence, until: 60_000)
         #expect(began == nil)
@@ -72,5 +73,23 @@ import Testing
         let wasSilent = silence.heard()
         #expect(begins == [false, false])
         #expect(!wasSilent)
+    }
+
+    /// After the connection ended, a lane still reads what came over it.
+    @Test func aLaneWithoutAConnectionHearsNoSilence() {
+        var silence = silence(promised: 1000)
+        silence.disconnected()
+        _ = silence.heard()
+        silence.promised(every: 1000)
+        let began = begin(&silence, until: 60_000)
+        #expect(began == nil)
+    }
+
+    @Test(arguments: [BusClock.Milliseconds.min, -1, 0, 1, .max])
+    func aPromiseOfAnyNumberEndsNothing(_ milliseconds: BusClock.Milliseconds) {
+        var silence = silence(promised: milliseconds)
+        let expected: [BusClock.Milliseconds: BusClock.Milliseconds] = [1: 1500, .max: 301_000]
+        let began = begin(&silence, until: 600_000)
+        #expect(began == expected[milliseconds])
     }
 }

@@ -226,8 +226,8 @@ final class BrokerDriver: SocketDriver {
         sendReply(BusMessage(envelope: envelope), to: lane)
     }
 
-    /// Interval between two probes of a lane. The bytes that they and the lanes' hellos cause let both kernels detect a
-    /// lost host (`BusConfiguration.unacknowledgedMilliseconds`).
+    /// Interval between two probes of a lane, which leave at the next tick. The bytes that they and the lanes' hellos
+    /// cause let both kernels detect a lost host (`BusConfiguration.unacknowledgedMilliseconds`).
     private static let probeInterval: BusClock.Milliseconds = 1000
 
     /// Asks lanes to send no more calls through this gateway.

@@ -5,15 +5,19 @@ import Messages
 /// A lost host needs no such decision, because the kernel closes the connection
 /// (`BusConfiguration.unacknowledgedMilliseconds`).
 package struct GatewaySilence {
-    /// The intervals between probes that may pass without a message.
-    private static let missedMax: BusClock.Milliseconds = 4
-    /// The longest time that one tick adds. Ticks are at most half a second apart, unless this process was stopped
-    /// itself and has yet to receive what the gateway sent meanwhile.
+    /// The intervals between probes that may pass without a message. A gateway probes at its next tick, up to a second
+    /// late.
+    private static let missedMax: BusClock.Milliseconds = 5
+    /// Bounds of the interval, which a gateway may state as any number.
+    private static let intervals: ClosedRange<BusClock.Milliseconds> = 100...60_000
+    /// The longest time that one tick adds. Ticks are less than a second apart, unless this process or its thread stood
+    /// still and has yet to receive what the gateway sent meanwhile.
     private static let tickMax: BusClock.Milliseconds = 1000
 
-    /// The longest time between two probes, as stated by the gateway; 0 for a gateway that does not state it, which is
-    /// never silent.
-    private var interval: BusClock.Milliseconds = 0
+    private var isConnected = false
+    /// The interval that the gateway has stated; nil for a gateway that has stated none, which is never silent.
+    private var interval: BusClock.Milliseconds?
+    private var wasHeard = false
     private var sinceMessage: BusClock.Milliseconds = 0
     private var lastTick: BusClock.Milliseconds
     /// Whether the gateway is silent.
@@ -21,25 +25,38 @@ package struct GatewaySilence {
 
     package init(now: BusClock.Milliseconds) { lastTick = now }
 
-    /// The connection ended, or began: perhaps to another process.
-    package mutating func reset() { (interval, sinceMessage, isSilent) = (0, 0, false) }
+    /// A connection began.
+    package mutating func connected() { isConnected = true }
 
-    /// A probe came, which states when the next one follows (`Envelope.remaining`).
-    package mutating func promised(within milliseconds: BusClock.Milliseconds) { interval = max(0, milliseconds) }
+    /// The connection ended. The next one may be to another process.
+    package mutating func disconnected() {
+        (isConnected, interval, isSilent) = (false, nil, false)
+    }
+
+    /// A probe came, which states the interval of probes (`Envelope.remaining`). It may have come over a connection
+    /// that has ended.
+    package mutating func promised(every milliseconds: BusClock.Milliseconds) {
+        guard isConnected else { return }
+        interval =
+            milliseconds > 0
+            ? min(max(milliseconds, Self.intervals.lowerBound), Self.intervals.upperBound) : nil
+    }
 
     /// A message came. Returns whether it ends a silence.
     package mutating func heard() -> Bool {
-        sinceMessage = 0
+        wasHeard = true
         guard isSilent else { return false }
         isSilent = false
         return true
     }
 
-    /// To be called several times a second, after the messages that have arrived. Returns whether a silence begins.
+    /// To be called at least once a second, after the messages that have arrived. Returns whether a silence begins.
     package mutating func tick(now: BusClock.Milliseconds) -> Bool {
-        sinceMessage += min(now - lastTick, Self.tickMax)
+        let elapsed = min(now - lastTick, Self.tickMax)
         lastTick = now
-        guard interval > 0, !isSilent, sinceMessage > interval * Self.missedMax else { return false }
+        sinceMessage = wasHeard ? 0 : sinceMessage + elapsed
+        wasHeard = false
+        guard let interval, !isSilent, sinceMessage > interval * Self.missedMax else { return false }
         isSilent = true
         return true
     }

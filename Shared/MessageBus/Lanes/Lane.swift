@@ -273,7 +273,7 @@ final class LaneDriver: SocketDriver {
         case .reply:
             guard let call = calls.removeValue(forKey: message.envelope.correlation) else { return }
             call.completion(.answered(Result { () throws(BusFailure) in try BusReply(message) }))
-        case .hello where message.envelope.gateway == 0: silence.promised(within: message.envelope.remaining)
+        case .hello where message.envelope.gateway == 0: silence.promised(every: message.envelope.remaining)
         case .hello: askedForLease(message.envelope)
         case .forget: link.news?.heard(message.envelope.gateway, round: message.envelope.correlation)
         case .goodbye: heardGoodbye(message.envelope.correlation)
@@ -343,8 +343,8 @@ final class LaneDriver: SocketDriver {
             envelope.correlation = lastGoodbye
         }
         // A disconnected gateway gets a hello when it reconnects. A message queued until then would belong to the
-        // earlier connection. A silent gateway may have removed the lane by the time it continues.
-        guard isConnected || !hasConnected || silence.isSilent else { return }
+        // earlier connection.
+        guard isConnected || !hasConnected else { return }
         // Encoding a Hello of a few short strings cannot fail.
         send(BusMessage(envelope: envelope, body: (try? hello.serializedBytes()) ?? []))
     }
@@ -353,13 +353,13 @@ final class LaneDriver: SocketDriver {
         for change in changes {
             switch change {
             case .connected:
-                silence.reset()
+                silence.connected()
                 // Messages queued before the first connection are sent on it.
                 if hasConnected { hello.connection += 1 }
                 hasConnected = true
                 connected()
             case .disconnected:
-                silence.reset()
+                silence.disconnected()
                 disconnected()
             }
         }
@@ -372,7 +372,16 @@ final class LaneDriver: SocketDriver {
         sayHello()
     }
 
-    /// The replies to pending calls are lost with the connection; a silent gateway's replies would come too late.
+    /// A silent gateway counts as disconnected until it is heard, so it must count this lane's next connection: it may
+    /// have missed invalidations. The hello is the first message that it finds when it continues, and brings a probe.
+    private func gatewayIsSilent() {
+        logger.warning("A gateway is silent; calls go through others until it is heard again.")
+        hello.connection += 1
+        sayHello()
+        disconnected()
+    }
+
+    /// The replies to pending calls are lost with the connection.
     private func disconnected() {
         isConnected = false
         watch.disconnected()
@@ -393,10 +402,7 @@ final class LaneDriver: SocketDriver {
 
     func tick() {
         watch.ticked()
-        if silence.tick(now: BusClock.now) {
-            logger.warning("A gateway is silent; calls go through others until it is heard again.")
-            disconnected()
-        }
+        if silence.tick(now: BusClock.now) { gatewayIsSilent() }
         link.news?.tick()
         for message in faults?.due() ?? [] { take(message) }
         if ContinuousClock.now - lastHello >= .seconds(1) { sayHello() }

@@ -125,7 +125,7 @@ public nonisolated struct Envelope: @unchecked Sendable {
 
   /// Requests: milliseconds until the deadline when the request was sent. A receiver with another `clock` uses them
   /// instead of `deadline`.
-  /// Probes: milliseconds until the next one. 0: not stated.
+  /// Probes: milliseconds between two of them, of which one may be a second late. 0: not stated.
   public var remaining: Int64 {
     get {_storage._remaining}
     set {_uniqueStorage()._remaining = newValue}
