@@ -372,8 +372,8 @@ final class LaneDriver: SocketDriver {
         sayHello()
     }
 
-    /// A silent gateway counts as disconnected until it is heard, so it must count this lane's next connection: it may
-    /// have missed invalidations. The hello is the first message that it finds when it continues, and brings a probe.
+    /// Until it is heard again, a silent gateway counts as disconnected. It may miss invalidations meanwhile: the
+    /// number of a new connection makes it discard its cache when it continues. It answers this hello with a probe.
     private func gatewayIsSilent() {
         logger.warning("A gateway is silent; calls go through others until it is heard again.")
         hello.connection += 1
