@@ -164,6 +164,29 @@ import Testing
         #expect(try await admin.download(Self.path(name, 640)).status == 200)
     }
 
+    /// The catalog keeps neither of these pictures and makes one for each network: the first comes in one call, and the
+    /// second, which takes two, is refused before its response begins.
+    @Test(.timeLimit(.minutes(5))) func aPictureComesWholeOrIsRefused() async throws {
+        let settings = [
+            "SATCHEL_PICTURE_CACHE": "65536", "SATCHEL_FILE_CACHE": "0", "SATCHEL_TRUSTED_PROXIES": "127.0.0.1",
+            "SATCHEL_QUOTAS": "pictures=1/36000s per ip",
+        ]
+        try await Suite.with(settings: settings) { suite in
+            let admin = try await Customer.admin(suite)
+            let images = try TestImages()
+            let content = try await images.make("a.jpg", width: 1300, height: 700)
+            let photo = try await Self.uploaded(admin, content, "a.jpg")
+            let drawing = try await images.make("b.png", width: 1300, height: 1300)
+            let logo = try await Self.uploaded(admin, drawing, "b.png")
+            let answer = try await admin.download(Self.path(photo, 1280), Self.webP)
+            #expect(answer.status == 200, "\(answer.text.prefix(200))")
+            #expect((256 << 10...1 << 20).contains(answer.body.count), "\(answer.body.count)")
+            #expect(await images.field("width", of: answer.body) == "1280")
+            let refused = try await admin.download(Self.path(logo, 1280), [("X-Forwarded-For", "198.51.100.7")])
+            #expect(refused.status == 429, "\(refused.status), \(refused.body.count)")
+        }
+    }
+
     /// A flood of pictures fills neither the disk nor the lanes of the catalog, and refuses no other network.
     @Test(.timeLimit(.minutes(10))) func aFloodOfPicturesIsBounded() async throws {
         let limit = 400_000

@@ -278,35 +278,22 @@ struct FilesController: Sendable {
     /// Names are never reused and files never change; therefore the random part of the name is the version.
     private static func etag(of name: String) -> String { "\"\(name.prefix(32))\"" }
 
+    /// Streams the bytes; each part is requested when the client has taken the one before. The stream outlives its
+    /// request, whose limits do not apply to it.
+    /// - Parameter firstBytes: the first bytes of the file, as far as the gateway has them.
     private func stream(
         _ name: String, _ wanted: Range<Int>, _ firstBytes: ByteBuffer, _ trace: String
     ) -> ResponseBody {
         let context = CallContext(trace: trace)
-        return Self.stream(wanted, firstBytes) { offset, length in
-            var message = Self.request(name, offset, length)
-            message.proxied = true
-            return try await self.reply(to: message, context).map { ByteBuffer(bytes: $0.part) }
-        }
-    }
-
-    /// Streams the bytes; each part is requested when the client has taken the one before. The stream outlives its
-    /// request, whose limits do not apply to it.
-    /// - Parameters:
-    ///   - firstBytes: the first bytes of the file, as far as the gateway has them.
-    ///   - more: requests other bytes; returns nil when the file was deleted.
-    static func stream(
-        _ wanted: Range<Int>, _ firstBytes: ByteBuffer,
-        more: @escaping @Sendable (_ offset: Int, _ length: Int) async throws -> ByteBuffer?
-    ) -> ResponseBody {
-        .stream(length: wanted.count) { writer in
+        return .stream(length: wanted.count) { writer in
             var position = wanted.lowerBound
             while position < wanted.upperBound {
-                let length = min(partBytes, wanted.upperBound - position)
+                let length = min(Self.partBytes, wanted.upperBound - position)
                 let present = firstBytes.getSlice(
                     at: position, length: min(length, firstBytes.readableBytes - position))
                 let part =
                     if let present, present.readableBytes > 0 { present } else {
-                        try await more(position, length) ?? ByteBuffer()
+                        try await self.part(name, position, length, context)
                     }
                 // The file was deleted in the meantime. The client detects it by the length.
                 guard part.readableBytes > 0 else { throw ParseError.objectNotFound }
@@ -314,6 +301,13 @@ struct FilesController: Sendable {
                 try await writer.write(part)
             }
         }
+    }
+
+    /// A later part of a file; empty when it was deleted.
+    private func part(_ name: String, _ offset: Int, _ length: Int, _ context: CallContext) async throws -> ByteBuffer {
+        var message = Self.request(name, offset, length)
+        message.proxied = true
+        return ByteBuffer(bytes: try await reply(to: message, context)?.part ?? [])
     }
 
     /// A file, with all of its content when it was cached; nil when it does not exist.

@@ -11,9 +11,10 @@ struct PicturesController: Sendable {
 
     /// A picture in the catalog's line is made within this time.
     private static let timeout = Duration.seconds(20)
-    private static let retryPause = Duration.milliseconds(500)
+    /// Most pictures take one call of the catalog, which sends no longer parts.
+    private static let partBytes = 1 << 20
 
-    private typealias Picture = (file: FileReply, firstBytes: ByteBuffer)
+    private typealias Picture = (file: FileReply, content: ByteBuffer)
 
     /// Other widths, private files and malformed names are refused before any look-up.
     func download(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
@@ -35,23 +36,20 @@ struct PicturesController: Sendable {
         // The file never changes. No ranges are served, so that bytes of two libvips versions are never joined.
         let etag = "\"\(name.prefix(32))-\(width)\(message.webp ? "-webp" : "")\""
         let isNotModified = EntityTag.isNamed(etag, in: request.headers[.ifNoneMatch])
-        let length = isNotModified || request.isHead ? 0 : FilesController.partBytes
-        guard let (file, firstBytes) = try await lookedUp(message, etag, length, principal, request.call) else {
+        let isHead = isNotModified || request.isHead
+        guard let (file, content) = try await lookedUp(message, etag, isHead: isHead, principal, request.call) else {
             return FilesController.notFound
         }
-        let size = Int(clamping: file.size)
-        var response = ParseResponse(FinalBody(firstBytes, tag: etag))
-        if isNotModified {
-            response = ParseResponse(status: 304, body: [])
-        } else if firstBytes.readableBytes != size {
-            response.final = nil
-            let context = CallContext(trace: request.requestId)
-            response.stream = FilesController.stream(0..<size, firstBytes) { offset, length in
-                try await self.laterPart(message, offset, length, principal, context)
+        var response =
+            if isHead {
+                ParseResponse(status: isNotModified ? 304 : 200, body: [])
+            } else if content.readableBytes <= FilesController.partBytes {
+                ParseResponse(FinalBody(content, tag: etag))
+            } else {
+                ParseResponse(body: Array(content.readableBytesView))
             }
-        }
         response.headers = headers(name, file.contentType, etag)
-        if isNotModified { response.headers[.contentLength] = String(size) }
+        if isHead { response.headers[.contentLength] = String(file.size) }
         return response
     }
 
@@ -64,50 +62,48 @@ struct PicturesController: Sendable {
         return headers
     }
 
-    /// A picture with its first bytes, or with all of its content when it was cached; nil when there is no such file.
+    /// A picture from the gateway's cache or the catalog; nil when there is no such file. The response begins when the
+    /// gateway has all of it: between two parts the catalog may lose the picture and be too busy to make it again.
+    /// - Parameter isHead: whether the client gets no content.
     private func lookedUp(
-        _ message: PictureRequest, _ form: String, _ length: Int, _ principal: Principal, _ context: CallContext
+        _ message: PictureRequest, _ form: String, isHead: Bool, _ principal: Principal, _ context: CallContext
     ) async throws(ParseError) -> Picture? {
         let look = cache?.look(message.name, form: form) ?? .unfit
         if case .found(let cached) = look { return (cached.facts, cached.content) }
-        guard let picture = try await part(message, 0, length, principal, context) else { return nil }
-        if case .missing(let missing) = look, picture.firstBytes.readableBytes == Int(clamping: picture.file.size) {
-            cache?.keep(.init(facts: picture.file, content: picture.firstBytes), for: missing)
+        let end = ContinuousClock.now + Self.timeout
+        let length = isHead ? 0 : Self.partBytes
+        guard var picture = try await part(message, 0, length, principal, context, until: end) else { return nil }
+        guard !isHead else { return picture }
+        while picture.content.readableBytes < Int(clamping: picture.file.size) {
+            let offset = picture.content.readableBytes
+            guard let next = try await part(message, offset, length, principal, context, until: end) else { return nil }
+            // A catalog with another libvips may have made it again.
+            guard next.file.size == picture.file.size, next.content.readableBytes > 0 else { throw Self.unfinished }
+            picture.content.writeImmutableBuffer(next.content)
+        }
+        if case .missing(let missing) = look {
+            cache?.keep(.init(facts: picture.file, content: picture.content), for: missing)
         }
         return picture
     }
 
-    /// A part of a picture that may have been evicted since its first bytes were read: the catalog makes it again, when
-    /// its line has a place.
-    private func laterPart(
-        _ message: PictureRequest, _ offset: Int, _ length: Int, _ principal: Principal, _ context: CallContext
-    ) async throws(ParseError) -> ByteBuffer? {
-        let end = ContinuousClock.now + Self.timeout
-        while true {
-            do throws(ParseError) {
-                return try await part(message, offset, length, principal, context)?.firstBytes
-            } catch {
-                guard error.code == .serviceUnavailable, ContinuousClock.now < end,
-                    (try? await Task.sleep(for: Self.retryPause)) != nil
-                else { throw error }
-            }
-        }
-    }
-
     private func part(
-        _ message: PictureRequest, _ offset: Int, _ length: Int, _ principal: Principal, _ context: CallContext
+        _ message: PictureRequest, _ offset: Int, _ length: Int, _ principal: Principal, _ context: CallContext,
+        until end: ContinuousClock.Instant
     ) async throws(ParseError) -> Picture? {
         var message = message
         message.offset = UInt64(clamping: offset)
         message.length = UInt32(clamping: length)
         do {
             let reply = try await services.send(
-                FileCalls.picture, message, [], principal, context, timeout: Self.timeout)
+                FileCalls.picture, message, [], principal, context, timeout: max(.zero, end - .now))
             return (try reply.message, ByteBuffer(bytes: reply.documents.first ?? []))
         } catch {
             if error.code == .objectNotFound { return nil }
-            guard error.code == .timeout else { throw error }
-            throw ParseError(.serviceUnavailable, "The picture is still being made. Try again later.")
+            throw error.code == .timeout ? Self.unfinished : error
         }
     }
+
+    private static let unfinished = ParseError(
+        .serviceUnavailable, "The picture is still being made. Try again later.")
 }
