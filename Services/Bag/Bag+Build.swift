@@ -161,9 +161,11 @@ package func buildBag(
         return try .result(
             await host.store.read(for: request.share) { try SoldOrders.page(after: after, at: now, in: $0) })
     }
-    host.whenWriter("refunds", every: .seconds(1), problem: "Unfinished refunds could not be read.") {
+    host.whenWriter(
+        "refunds", every: leases?.length ?? .seconds(1), problem: "Unfinished refunds could not be read."
+    ) {
         try await refunds.resumeUnfinished()
-        return .finished
+        return isShared ? .idle : .finished
     }
 
     let mergeHandler = BagMergeHandler(host: host, currency: currency.code, runner: runner)

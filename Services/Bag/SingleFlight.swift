@@ -35,13 +35,15 @@ final class SingleFlight<Outcome: Sendable>: Sendable {
     }
 
     /// Starts the work unless it already runs.
-    func begin(_ name: String, _ work: @escaping Work) {
+    /// - Returns: whether it was started.
+    @discardableResult func begin(_ name: String, _ work: @escaping Work) -> Bool {
         let isNew = running.withLock { running in
             guard running.waiters[name] == nil else { return false }
             running.waiters[name] = [:]
             return true
         }
         if isNew { start(name, work) }
+        return isNew
     }
 
     private func join(_ name: String, _ waiter: Waiter, _ work: @escaping Work) -> Int {

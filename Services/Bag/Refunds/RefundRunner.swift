@@ -31,15 +31,16 @@ package final class RefundRunner: Sendable {
     }
 
     /// Starts a stored refund that no request waits for.
-    func begin(_ id: String) { flights.begin(id) { [self] in await drive(id) } }
+    /// - Returns: false when it runs already.
+    @discardableResult func begin(_ id: String) -> Bool { flights.begin(id) { [self] in await drive(id) } }
 
-    /// Continues interrupted refunds. Called when this process becomes the writer.
+    /// Continues interrupted refunds. Called when this process becomes the writer, and periodically when another
+    /// process may have died.
     /// - Throws: the store's errors; nothing was started then.
     package func resumeUnfinished() async throws {
-        let ids = try await ledger.unfinished()
-        for id in ids { begin(id) }
-        if !ids.isEmpty {
-            logger.notice("Interrupted refunds are resumed.", metadata: ["refund.count": "\(ids.count)"])
+        let count = try await ledger.unfinished().count { begin($0) }
+        if count > 0 {
+            logger.notice("Interrupted refunds are resumed.", metadata: ["refund.count": "\(count)"])
         }
     }
 

@@ -105,6 +105,31 @@ import Testing
         }
     }
 
+    /// A replica that ends leaves its refund pending. The leader continues it, also when it has led for long.
+    @Test(.timeLimit(.minutes(5))) func aRefundOfAnEndedReplicaIsFinished() async throws {
+        try await Self.with(scale: "bag=2") { suite in
+            let shelf = try await Shelf.fill(suite, names: ["Left \(Names.random(4))"])
+            let customer = try await Customer.signUp(suite)
+            _ = try await customer.client.run("addToBag", ["productId": .string(shelf.productIds[0])])
+            let receipt = try await customer.client.run(
+                "checkout", ["tokenId": "tok_visa", "shippingAddress": Customer.address])
+            try #require(receipt.status == 200, "\(receipt.text)")
+            let orders = try await ParseClient.master(suite).find("Order", ["orderStatus": 1]).results
+            let order = try #require(orders.first).objectId
+            // As if the replica had ended when it had asked payments.
+            try await suite.tamper(
+                "bag",
+                """
+                INSERT INTO refunds(id, orderId, checkoutId, purpose, amount, reason, restock, state, createdAt,
+                changedAt) SELECT 'rf_left', orderId, id, 'refund', 100, '', 0, 'pending', createdAt, createdAt
+                FROM checkouts WHERE state = 'made'
+                """)
+            try await eventually("the refund is finished") {
+                try await ParseClient.master(suite).get("/classes/Order/\(order)")["refundedTotal"] == 100
+            }
+        }
+    }
+
     // MARK: Messages and mails
 
     /// The replica that stored a message delivers it, and the replica that queued a mail sends it. A stopped replica,
