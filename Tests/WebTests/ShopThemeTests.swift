@@ -37,7 +37,7 @@ import WebService
 
     // MARK: - Colours and fonts
 
-    /// As in `Tests/Pages/storefront.test.mjs`, which checks the preview.
+    /// As in `Tests/Pages/shop/storefront.test.mjs`, which checks the preview.
     private static let schemes: [(JSON, String)] = [
         (
             ["lightAccent": "#0055AA"],

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Open pages of the storefront whose products an operator changes, and the map of stores
-/// (`Tests/Peers/pages/storefront_live.py`).
+/// (`Tests/Peers/pages/storefront/live.py`).
 @Suite(.serialized) struct StorefrontLiveTests {
     private static let desk = Desk.shared
     /// Without live queries, and with the tiles of another host.

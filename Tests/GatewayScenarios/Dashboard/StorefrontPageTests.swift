@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The storefront in a browser (`Tests/Peers/pages/storefront.py`).
+/// The storefront in a browser (`Tests/Peers/pages/storefront`).
 @Suite struct StorefrontPageTests {
     private static let desk = Desk()
 

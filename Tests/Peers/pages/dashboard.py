@@ -892,6 +892,6 @@ import dashboard_storefront  # noqa: E402,F401 (its flows)
 import dashboard_team  # noqa: E402,F401 (its flows)
 import developers  # noqa: E402,F401
 import storefront  # noqa: E402,F401 (its flows)
-import storefront_live  # noqa: E402,F401 (its flows)
+import storefront.live  # noqa: E402,F401 (its flows)
 
 main()

@@ -1,7 +1,7 @@
 // The file of a class with the current filters.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { load, loadView } from './pages.mjs';
+import { load, loadView } from '../pages.mjs';
 
 const { exportURL } = await loadView('browser/export.js');
 const { condition, read } = await load('browser/filter.js');

@@ -1,7 +1,7 @@
 // The checklist of a new shop: the steps that the server knows to be done.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadView } from './pages.mjs';
+import { loadView } from '../pages.mjs';
 
 const { stepsOf, valuesOf } = await loadView('today/checklist.js');
 

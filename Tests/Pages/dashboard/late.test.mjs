@@ -1,8 +1,8 @@
 // Answers that come late, in another order, unreadable or not at all.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { all, lastDialog, settled, textOf, waiting } from './elements.mjs';
-import { load, loadView } from './pages.mjs';
+import { all, lastDialog, settled, textOf, waiting } from '../elements.mjs';
+import { load, loadView } from '../pages.mjs';
 
 const { useTexts } = await load('i18n.js');
 const { dialog } = await load('elements/dialog.js');

@@ -1,7 +1,7 @@
 // Statistics: time ranges and the ranges before them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { load, loadView } from './pages.mjs';
+import { load, loadView } from '../pages.mjs';
 
 const { beside, DAYS_MAX, parameters, range, total } = await load('figures/range.js');
 const { averages, COHORTS_MAX, hasOldOnes, limited, shade, shares } = await load('figures/cohorts.js');

@@ -1,7 +1,7 @@
 // Readable crash reports, for any input.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadView } from './pages.mjs';
+import { loadView } from '../pages.mjs';
 
 const { breadcrumbsOf, deviceOf, exceptionsOf, tagsOf } = await loadView('crashes/event.js');
 

@@ -1,7 +1,7 @@
 // Many products at once: the effects of a price change or of a file.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadView } from './pages.mjs';
+import { loadView } from '../pages.mjs';
 
 const { changedPrice, parsePercent, priceRows, saleRows } = await loadView('products/changes.js');
 const { planRows, productsAsCSV, readTable } = await loadView('products/csv.js');

@@ -1,7 +1,7 @@
 // The storefront's modules that follow changes of products, and the map of stores.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { load, loadShop } from './pages.mjs';
+import { load, loadShop } from '../pages.mjs';
 
 const { items, notes, renew } = await loadShop('changes.js');
 const { Renewal } = await loadShop('renewal.js');

@@ -3,7 +3,7 @@ from playwright.sync_api import expect
 
 from dashboard import step
 from storefront import for_everybody, shop_flow
-from storefront_ways import sign_up
+from storefront.ways import sign_up
 
 FOR_ALL = ["/bag", "/log-in", "/sign-up", "/account/forgotten", "/stores", "/stores?q=nowhere", "/search", "/search?q=nothing", "/offline"]
 OF_A_SHOPPER = [

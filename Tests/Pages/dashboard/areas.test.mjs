@@ -1,7 +1,7 @@
 // Which parts of the dashboard a role sees.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadView } from './pages.mjs';
+import { loadView } from '../pages.mjs';
 
 const { areas, runs, sees } = await loadView('shell/areas.js');
 const entries = ['today', 'orders', 'products', 'reviews', 'customers', 'data', 'promotions', 'crashes', 'analytics'];

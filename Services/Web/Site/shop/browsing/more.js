@@ -1,7 +1,7 @@
 // <shop-pages>: appends the next page of a list, at its end or by the link. The way back leads to the same place.
 
-import { EndWatch, loadsItself } from '../components/end.js';
-import { page } from './page.js';
+import { EndWatch, loadsItself } from '../../components/end.js';
+import { page } from '../page.js';
 import { keep, kept, later } from './place.js';
 
 const frame = () => new Promise(requestAnimationFrame);

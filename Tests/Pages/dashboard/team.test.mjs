@@ -1,7 +1,7 @@
 // The team, the operator's own account and the page of an invitation.
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { load, loadView, Storage } from './pages.mjs';
+import { load, loadView, Storage } from '../pages.mjs';
 
 globalThis.sessionStorage = new Storage();
 const { auth, APIError } = await load('api.js');

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { loadComponent, loadDevelopers } from './pages.mjs';
+import { loadComponent, loadDevelopers } from '../pages.mjs';
 
 /** As much of an element as the classes need before they are in a page. */
 class FakeElement extends EventTarget {
@@ -394,7 +394,7 @@ test('pictures are kept, the oldest go first, and a failure is not kept', async 
 
 test('all languages have the same texts, and a page adds its own', () => {
   assert.deepEqual(keysOf('de'), keysOf('en'));
-  const folder = new URL('../../Services/Web/Site/components/', import.meta.url);
+  const folder = new URL('../../../Services/Web/Site/components/', import.meta.url);
   const sources = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), 'utf8'));
   const used = sources.flatMap((text) => [...text.matchAll(/\.text\('(\w+)'/g)].map(([, key]) => key));
   assert.ok(used.length > 30);
@@ -408,7 +408,7 @@ test('all languages have the same texts, and a page adds its own', () => {
 test('each attribute and event of the documentation has its text, and each attribute is observed', () => {
   const texts = (language) =>
     JSON.parse(
-      readFileSync(new URL(`../../Services/Web/Site/developers/texts/${language}.json`, import.meta.url), 'utf8'),
+      readFileSync(new URL(`../../../Services/Web/Site/developers/texts/${language}.json`, import.meta.url), 'utf8'),
     );
   const all = [...documented.elements, ...documented.behaviours];
   for (const language of ['en', 'de']) {

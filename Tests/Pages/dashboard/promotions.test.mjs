@@ -2,8 +2,8 @@
 // of a promotion: no number is shown where none exists.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import './elements.mjs';
-import { load, loadView } from './pages.mjs';
+import '../elements.mjs';
+import { load, loadView } from '../pages.mjs';
 
 const { audienceWords, readAudience, writeAudience } = await loadView('promotions/audience.js');
 const { failures, followed } = await loadView('promotions/figures.js');

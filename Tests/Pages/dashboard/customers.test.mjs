@@ -1,7 +1,7 @@
 // Customers: the search, the money, the file and the tags.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { load, loadView } from './pages.mjs';
+import { load, loadView } from '../pages.mjs';
 
 const { allCustomers, customersAsCSV, filter, spent } = await loadView('customers/totals.js');
 const { tagsOf } = await loadView('customers/marks.js');

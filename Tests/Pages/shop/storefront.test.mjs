@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { loadView } from './pages.mjs';
+import { loadView } from '../pages.mjs';
 
 const { contrast, scheme, standards } = await loadView('storefront/colors.js');
 const { bareTheme, fonts, properties, readTheme, warnings, writeTheme } = await loadView('storefront/theme.js');
 
-const source = (path) => readFileSync(new URL(`../../Services/Web/${path}`, import.meta.url), 'utf8');
+const source = (path) => readFileSync(new URL(`../../../Services/Web/${path}`, import.meta.url), 'utf8');
 
 test('fonts and standard colours are those of the server', () => {
   const theme = source('Shop/Theme/ShopTheme.swift');

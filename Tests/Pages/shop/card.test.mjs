@@ -1,7 +1,7 @@
 // The storefront's modules for Stripe's card form. Stripe's own script is replaced by a stub.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadShop } from './pages.mjs';
+import { loadShop } from '../pages.mjs';
 
 const { paymentMethod, stripe } = await loadShop('card.js');
 

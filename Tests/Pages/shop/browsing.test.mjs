@@ -1,13 +1,13 @@
 // The storefront's modules: suggestions, long lists, products viewed last, the page without a network.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadComponent, loadShop, Storage } from './pages.mjs';
+import { loadComponent, loadShop, Storage } from '../pages.mjs';
 
-const { Suggestions, selected } = await loadShop('suggesting.js');
+const { Suggestions, selected } = await loadShop('browsing/suggesting.js');
 const { loadsItself } = await loadComponent('end.js');
-const { keep, kept, later } = await loadShop('place.js');
-const { forget, view, viewed } = await loadShop('viewed.js');
-const { pathNear } = await loadShop('near.js');
+const { keep, kept, later } = await loadShop('browsing/place.js');
+const { forget, view, viewed } = await loadShop('browsing/viewed.js');
+const { pathNear } = await loadShop('browsing/near.js');
 
 /** Suggestions that record their requests and their lists; `answers` has a promise for each text. */
 function field(answers) {

@@ -179,8 +179,4 @@ def shop_browses(visit, given):
     expect(page.locator("main")).to_contain_text(name.strip())
 
 
-import storefront_faults  # noqa: E402,F401 (its flows)
-import storefront_pages  # noqa: E402,F401 (its flows)
-import storefront_pays  # noqa: E402,F401 (its flows)
-import storefront_rules  # noqa: E402,F401 (its flows)
-import storefront_ways  # noqa: E402,F401 (its flows)
+from storefront import faults, pages, pays, rules, ways  # noqa: E402,F401 (their flows)

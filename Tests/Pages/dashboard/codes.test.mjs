@@ -1,7 +1,7 @@
 // Discount codes: the form and the stored definition match, and each state of a code.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadView } from './pages.mjs';
+import { loadView } from '../pages.mjs';
 
 const { readCode, stateOf, writeCode } = await loadView('codes/definition.js');
 

@@ -2,7 +2,7 @@
 // Config.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadView } from './pages.mjs';
+import { loadView } from '../pages.mjs';
 
 const { LogFeed } = await loadView('operations/log-feed.js');
 const { between, History, percentile, SAMPLES_MAX } = await loadView('operations/rates.js');

@@ -1,7 +1,7 @@
 // A page whose files were replaced by an upgrade.
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import { loadView, Storage } from './pages.mjs';
+import { loadView, Storage } from '../pages.mjs';
 
 const { missingModule } = await loadView('shell/offline.js');
 

@@ -1,7 +1,7 @@
 // What the storefront's pages show of a shopper who is signed in.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadShop } from './pages.mjs';
+import { loadShop } from '../pages.mjs';
 
 const { showFavorite, showName } = await loadShop('shopper.js');
 

@@ -1,8 +1,8 @@
 // An order's timeline: the services' data about mails and notifications, as steps.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { all, textOf } from './elements.mjs';
-import { load, loadView } from './pages.mjs';
+import { all, textOf } from '../elements.mjs';
+import { load, loadView } from '../pages.mjs';
 
 const { mailStep, pushStep, trackingSteps } = await loadView('orders/timeline.js');
 const { ordersAsCSV, readParcels } = await loadView('orders/csv.js');

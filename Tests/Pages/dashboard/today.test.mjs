@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { setMaxListeners } from 'node:events';
 import { test } from 'node:test';
-import { load, loadView, Storage } from './pages.mjs';
+import { load, loadView, Storage } from '../pages.mjs';
 
 /** An element, as far as the view uses one. */
 class Element extends EventTarget {

@@ -1,7 +1,7 @@
 // Classes as a whole: columns of every type, indexes, permissions and their differences, plans as text.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { load, loadView } from './pages.mjs';
+import { load, loadView } from '../pages.mjs';
 
 const schema = await load('browser/schema.js');
 const { editable, isEditable, isTyped, parse } = await load('browser/types.js');

@@ -1,7 +1,7 @@
 // List views: the state that an address encodes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadView } from './pages.mjs';
+import { loadView } from '../pages.mjs';
 
 const { viewQuery, wantedColumns } = await loadView('lists/list-views.js');
 
