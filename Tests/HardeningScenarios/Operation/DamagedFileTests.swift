@@ -91,8 +91,8 @@ import Testing
         #expect(refusal(suite).contains("scripts/accept-loss bag"), "\(refusal(suite))")
         let said = try await suite.script("accept-loss", "bag")
         try await suite.untilHealthy()
-        let aside = try #require(said.split(separator: "\n").first?.split(separator: " ").last.map(String.init))
-        let copies = try FileManager.default.contentsOfDirectory(atPath: aside)
+        let aside: Substring? = said.split(separator: "\n").first?.split(separator: " ").last
+        let copies = try FileManager.default.contentsOfDirectory(atPath: String(try #require(aside)))
         #expect(Set(copies).isSuperset(of: ["bag.sqlite", "bag.sqlite-wal", "bag.born"]), "\(copies)")
         let whole = try await suite.rows("bag", "PRAGMA integrity_check")
         #expect(whole == [["ok"]])

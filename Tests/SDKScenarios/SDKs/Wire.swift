@@ -13,9 +13,12 @@ struct Wire: Sendable {
         var code: Int? { json["code"]?.intValue.map(Int.init) }
         var results: [JSON] { json["results"]?.arrayValue ?? [] }
         func header(_ name: String) -> String? {
-            head.split(separator: "\r\n").lazy.map { $0.split(separator: ":", maxSplits: 1) }
-                .first { $0.count == 2 && $0[0].lowercased() == name.lowercased() }
-                .map { $0[1].trimmingCharacters(in: .whitespaces) }
+            for line in head.split(separator: "\r\n") {
+                let parts = line.split(separator: ":", maxSplits: 1)
+                guard parts.count == 2, parts[0].lowercased() == name.lowercased() else { continue }
+                return parts[1].trimmingCharacters(in: .whitespaces)
+            }
+            return nil
         }
     }
 

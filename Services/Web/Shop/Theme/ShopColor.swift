@@ -37,8 +37,9 @@ package struct ShopColor: Sendable, Equatable, CustomStringConvertible {
     /// - Parameter share: of the other colour, 0 to 1.
     func mixed(with other: ShopColor, _ share: Double) -> ShopColor {
         ShopColor(
-            parts: zip(parts, other.parts).map { own, other in
-                Int((Double(own) + (Double(other) - Double(own)) * share).rounded())
+            parts: zip(parts, other.parts).map { (own: Int, other: Int) -> Int in
+                let value: Double = Double(own) + Double(other - own) * share
+                return Int(value.rounded())
             })
     }
 
