@@ -41,13 +41,9 @@ struct PicturesController: Sendable {
             return FilesController.notFound
         }
         var response =
-            if isHead {
-                ParseResponse(status: isNotModified ? 304 : 200, body: [])
-            } else if content.readableBytes <= FilesController.partBytes {
-                ParseResponse(FinalBody(content, tag: etag))
-            } else {
-                ParseResponse(body: Array(content.readableBytesView))
-            }
+            isHead
+            ? ParseResponse(status: isNotModified ? 304 : 200, body: [])
+            : ParseResponse(FinalBody(content, tag: etag))
         response.headers = headers(name, file.contentType, etag)
         if isHead { response.headers[.contentLength] = String(file.size) }
         return response

@@ -53,9 +53,15 @@ final class ResponseWriter: Sendable {
         if form.isGzip { headers[.contentEncoding] = "gzip" }
         let response = Response(
             status: .init(code: answer.status), headers: headers,
-            body: answer.stream ?? form.shared.map { .whole($0) }
+            body: answer.stream ?? form.shared.map { body($0, hold) }
                 ?? PacedBody.responseBody(form.body, hold, configuration.capacity))
         return request.method == .head ? response.withoutBody : response
+    }
+
+    /// A larger shared body than the event loop sends may be a response's own, such as a picture that is not cached.
+    private func body(_ shared: ByteBuffer, _ hold: ByteHold?) -> ResponseBody {
+        guard shared.readableBytes > HTTPFront.loopAnswerBytesMax else { return .whole(shared) }
+        return PacedBody.responseBody(shared.readableBytesView, hold, configuration.capacity)
     }
 
     /// The response to a CORS preflight.

@@ -114,6 +114,24 @@ import Testing
         }
     }
 
+    /// A picture of more bytes than an event loop sends is no text either.
+    @Test func theCodeDownloadsNoPicture() async throws {
+        let client = ParseClient(try await Self.suite)
+        let folder = FileManager.default.temporaryDirectory.path + "/satchel-noise-\(Names.random(10))"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        for command in [
+            ["gaussnoise", "\(folder)/n.v", "700", "700", "--mean", "128"],
+            ["cast", "\(folder)/n.v", "\(folder)/n.png", "uchar"],
+        ] { _ = try await Command.run(["/usr/bin/env", "vips"] + command) }
+        let content = try #require(FileManager.default.contents(atPath: "\(folder)/n.png"))
+        let stored = try await client.upload(Array(content), as: "noise.png", type: "image/png")
+        let path = "/files/satchel/width/1280/\(stored.json.text("name"))"
+        #expect(try await client.download(path).body.count > 256 << 10)
+        let answer = try await client.run("fetched", ["path": .string(path)])
+        #expect(answer["error"] == "Cloud code cannot download files.", "\(answer.text.prefix(200))")
+    }
+
     @Test func aChangeOfConfigIsWhatTheCodeMakesOfIt() async throws {
         let suite = try await Self.suite
         let master = ParseClient.master(suite)

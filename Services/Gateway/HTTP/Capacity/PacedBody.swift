@@ -8,7 +8,9 @@ enum PacedBody {
     /// The minimum pace in bytes a second, once a response has taken `stallSeconds`.
     private static let bytesPerSecondMin = 16 << 10
 
-    static func responseBody(_ body: [UInt8], _ hold: ByteHold?, _ settings: CapacitySettings) -> ResponseBody {
+    static func responseBody<Bytes: RandomAccessCollection<UInt8> & Sendable>(
+        _ body: Bytes, _ hold: ByteHold?, _ settings: CapacitySettings
+    ) -> ResponseBody where Bytes.Index == Int {
         guard body.count > CapacitySettings.smallBytes else { return .whole(ByteBuffer(bytes: body)) }
         return .stream(length: body.count) { writer in
             defer { withExtendedLifetime(hold) {} }
@@ -28,10 +30,12 @@ enum PacedBody {
 
         /// Returns when the client has taken most of the bytes.
         /// - Throws: when it is too slow or has gone.
-        mutating func send(_ bytes: [UInt8], through writer: ResponseBodyWriter) async throws {
-            var position = 0
-            while position < bytes.count {
-                let end = min(position + PacedBody.partBytes, bytes.count)
+        mutating func send<Bytes: RandomAccessCollection<UInt8>>(
+            _ bytes: Bytes, through writer: ResponseBodyWriter
+        ) async throws where Bytes.Index == Int {
+            var position = bytes.startIndex
+            while position < bytes.endIndex {
+                let end = min(position + PacedBody.partBytes, bytes.endIndex)
                 let start = ContinuousClock.now
                 try await writer.write(ByteBuffer(bytes: bytes[position..<end]))
                 seconds += (ContinuousClock.now - start) / .seconds(1)
