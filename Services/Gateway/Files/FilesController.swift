@@ -13,6 +13,8 @@ struct FilesController: Sendable {
     private static let saveTimeout = Duration.seconds(30)
     /// Bytes of content in one message. A download holds about three messages at a time, whatever the size of the file.
     static let partBytes = 256 << 10
+    /// The pause before a part that the catalog did not send is requested again.
+    private static let pause = Duration.milliseconds(500)
 
     // MARK: - Requests
 
@@ -303,11 +305,22 @@ struct FilesController: Sendable {
         }
     }
 
-    /// A later part of a file; empty when it was deleted.
+    /// A later part of a file; empty when it was deleted. An error would break the response off, so the part is
+    /// requested again for as long as a client may stall.
     private func part(_ name: String, _ offset: Int, _ length: Int, _ context: CallContext) async throws -> ByteBuffer {
         var message = Self.request(name, offset, length)
         message.proxied = true
-        return ByteBuffer(bytes: try await reply(to: message, context)?.part ?? [])
+        let end = ContinuousClock.now + .seconds(configuration.capacity.stallSeconds)
+        while true {
+            do throws(ParseError) {
+                return ByteBuffer(bytes: try await reply(to: message, context)?.part ?? [])
+            } catch {
+                guard error.code == .serviceUnavailable || error.code == .timeout, ContinuousClock.now < end else {
+                    throw error
+                }
+                try await Task.sleep(for: Self.pause)
+            }
+        }
     }
 
     /// A file, with all of its content when it was cached; nil when it does not exist.

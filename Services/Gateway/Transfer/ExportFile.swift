@@ -15,7 +15,7 @@ final class ExportFile: Sendable {
     /// The next page to send. The response's closure would hold a page as long as it lives.
     private let page: Mutex<ExportPage?>
 
-    /// The pause before a page that found no memory is requested again.
+    /// The pause before a page that found no memory or no service is requested again.
     private static let pause = Duration.milliseconds(500)
 
     init(
@@ -56,17 +56,18 @@ final class ExportFile: Sendable {
         return page.next
     }
 
-    /// Other responses release their memory over time, so a started file waits for its next page as long as for its
-    /// client.
+    /// Other responses release their memory over time, and a service returns, so a started file waits for its next page
+    /// as long as for its client.
     private func read(after cursor: String, _ size: inout ExportPageSize) async throws {
         let end = ContinuousClock.now + .seconds(settings.stallSeconds)
         while true {
             do throws(ParseError) {
                 return keep(try await pages.page(after: cursor, rows: size.rows))
             } catch {
-                let isFull = error.code == .requestLimitExceeded && ContinuousClock.now < end
-                guard isFull || error.code == .invalidQuery && size.wasTooLarge() else { throw error }
-                if isFull { try await Task.sleep(for: Self.pause) }
+                let mayPass = error.code == .requestLimitExceeded || error.code == .serviceUnavailable
+                let waits = mayPass && ContinuousClock.now < end
+                guard waits || error.code == .invalidQuery && size.wasTooLarge() else { throw error }
+                if waits { try await Task.sleep(for: Self.pause) }
             }
         }
     }

@@ -40,6 +40,30 @@ import Testing
         }
     }
 
+    /// The catalog hangs in the middle of a download, for longer than a read waits for it.
+    @Test(.timeLimit(.minutes(5))) func aDownloadOutlastsAnOutage() async throws {
+        try await Suite.with(settings: Suite.withoutWatchdog) { suite in
+            let client = ParseClient.master(suite)
+            // More than the buffers of both sockets.
+            let content = [UInt8](repeating: 7, count: 9 << 20)
+            let name = try await client.upload(content, as: "a.bin", type: nil).json.text("name")
+            let connection = try RawConnection(suite)
+            connection.send(head: "GET /parse/files/satchel/\(name) HTTP/1.1\nHost: x\nConnection: close")
+            var text = try #require(connection.read(within: 5000))
+            let catalog = try #require(suite.processId(of: "catalog-1"))
+            #expect(kill(catalog, SIGSTOP) == 0)
+            defer { _ = kill(catalog, SIGCONT) }
+            let meter = StallMeter()
+            while meter.elapsed < .seconds(10) {
+                text += connection.read(within: 10, max: 1 << 20) ?? ""
+                try await Task.sleep(for: .milliseconds(100))
+            }
+            #expect(kill(catalog, SIGCONT) == 0)
+            while let more = connection.read(within: 20_000, max: 1 << 20), !more.isEmpty { text += more }
+            #expect(text.utf8.count(where: { $0 == 7 }) == content.count)
+        }
+    }
+
     /// A file without a row is not served, and the next writer removes it.
     @Test(.timeLimit(.minutes(10))) func whatACrashLeftIsSwept() async throws {
         try await Suite.with { suite in

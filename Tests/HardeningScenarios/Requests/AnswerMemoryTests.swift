@@ -1,3 +1,4 @@
+import Glibc
 import ParseProtocol
 import TestSupport
 import Testing
@@ -109,6 +110,36 @@ import Testing
                 return now <= before * 12 / 10 + 8
             }
             withExtendedLifetime(idle) {}
+        }
+    }
+
+    /// The catalog is away while the client reads a page, for longer than a read waits for it.
+    @Test(.timeLimit(.minutes(10))) func anExportOutlastsAnOutage() async throws {
+        try await Suite.with(settings: Suite.withoutWatchdog) { suite in
+            try await fill(suite)
+            let connection = try RawConnection(suite)
+            connection.send(
+                head: "GET /parse/export/Heavy HTTP/1.1\n\(Self.head)\nX-Parse-Master-Key: \(Suite.masterKey)")
+            var text = try #require(connection.read(within: 5000))
+            // From now on the export waits for its client, and requests no page.
+            try await Task.sleep(for: .seconds(3))
+            let catalog = try #require(suite.processId(of: "catalog-1"))
+            #expect(Glibc.kill(catalog, SIGSTOP) == 0)
+            defer { _ = Glibc.kill(catalog, SIGCONT) }
+            let client = ParseClient(suite)
+            try await eventually("the silent service is noticed", within: .seconds(20)) {
+                try await client.get("/health")["services"]?["catalog"]?["status"] == "missing"
+            }
+            let meter = StallMeter()
+            while meter.elapsed < .seconds(10) {
+                text += connection.read(within: 10, max: 1 << 20) ?? ""
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            #expect(Glibc.kill(catalog, SIGCONT) == 0)
+            while !text.hasSuffix("\r\n0\r\n\r\n"), let more = connection.read(within: 20_000, max: 1 << 20),
+                !more.isEmpty
+            { text += more }
+            #expect(text.hasSuffix("\n]}\n\r\n0\r\n\r\n"), "\(text.suffix(100))")
         }
     }
 
