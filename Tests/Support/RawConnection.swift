@@ -103,4 +103,15 @@ package final class RawConnection: Sendable {
         }
         return false
     }
+
+    /// Whether the connection ends with a reset (RST). Discards data received before that.
+    /// - Parameter seconds: for each read.
+    package func endsInReset(within seconds: Int) -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 65536)
+        while hasInput(within: 1000 * seconds) {
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            if count <= 0 { return count < 0 && errno == ECONNRESET }
+        }
+        return false
+    }
 }

@@ -77,6 +77,28 @@ import Testing
         }
     }
 
+    /// The gateway gives up a client that stalls. The rows that this client has are no whole file.
+    @Test(.timeLimit(.minutes(5))) func aBrokenExportEndsInAReset() async throws {
+        try await Suite.with(settings: ["SATCHEL_SLOW_ANSWER_SECONDS": "1"]) { suite in
+            let row: JSON = [
+                "method": "POST", "path": "/parse/classes/OldExport",
+                "body": ["text": .string(String(repeating: "x", count: 120_000))],
+            ]
+            // More than the buffers of both sockets.
+            for _ in 0..<2 {
+                let rows: JSON = ["requests": .array(Array(repeating: row, count: 49))]
+                #expect(try await ParseClient.master(suite).call(.POST, "/batch", rows).status == 200)
+            }
+            let key = ["X-Parse-Master-Key: \(Suite.masterKey)"]
+            for more in [[], ["Connection: keep-alive"]] {
+                let connection = try RawConnection(suite)
+                connection.send(request("/export/OldExport?format=csv", key + more))
+                try await Task.sleep(for: .seconds(5))
+                #expect(connection.endsInReset(within: 10))
+            }
+        }
+    }
+
     @Test func theConnectionOfALaterVersionStays() async throws {
         let suite = try await Suite.shared
         let connection = try RawConnection(suite)

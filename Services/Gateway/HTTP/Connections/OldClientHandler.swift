@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 import NIOHTTP1
 
@@ -21,6 +22,8 @@ final class OldClientHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var keepsAlive = CircularBuffer<Bool>()
     /// The current response has no length: closing the connection ends it.
     private var isEndless = false
+    /// A response without a length has begun and is not complete.
+    private var isUnfinished = false
 
     /// Adds one between the decoder and the handlers that know HTTP/1.1.
     static func add(to pipeline: ChannelPipeline.SynchronousOperations) throws {
@@ -49,6 +52,7 @@ final class OldClientHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .head(var head):
             let isFramed = head.headers.contains(name: "Content-Length") || !head.status.mayHaveResponseBody
             isEndless = isKeepAlive && !isFramed
+            isUnfinished = !isFramed
             // A response that closes the connection, such as that to a request which is too slow, says so.
             let stays = isKeepAlive && isFramed && head.isKeepAlive
             // The encoder makes chunks for later versions.
@@ -58,10 +62,20 @@ final class OldClientHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .body: context.write(data, promise: promise)
         case .end:
             keepsAlive.removeFirst()
+            isUnfinished = false
             context.write(data, promise: promise)
             // `RequestHandler` closes the other connections that end with their response.
             if isEndless { context.channel.close(promise: nil) }
             isEndless = false
         }
+    }
+
+    /// Resets a connection within a response without a length. After an orderly end the client would take the part that
+    /// it has for the whole.
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        if isUnfinished, mode == .all, let socket = context.channel as? any SocketOptionProvider {
+            _ = socket.setSoLinger(linger(l_onoff: 1, l_linger: 0))
+        }
+        context.close(mode: mode, promise: promise)
     }
 }
