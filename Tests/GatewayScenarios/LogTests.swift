@@ -54,6 +54,30 @@ import Testing
         #expect(backwards == backwards.sorted(by: >))
     }
 
+    /// The file is deleted in the middle of its download, which has begun with status 200.
+    @Test func aResponseThatBreaksOffIsLoggedOnce() async throws {
+        let suite = try await Suite.shared
+        let master = ParseClient.master(suite)
+        // More than the buffers of both sockets.
+        let content = [UInt8](repeating: 7, count: 9 << 20)
+        let name = try await master.upload(content, as: "a.bin", type: nil).json.text("name")
+        let connection = try RawConnection(suite)
+        connection.send(head: "GET /parse/files/satchel/\(name)?a=hidden HTTP/1.1\nHost: x")
+        let start = try #require(connection.read(within: 5000))
+        #expect(start.hasPrefix("HTTP/1.1 200"), "\(start.prefix(100))")
+        #expect(try await master.call(.DELETE, "/files/\(name)").status == 200)
+        #expect(connection.isClosed(within: 30))
+        func lines() async throws -> [JSON] {
+            let all = try await master.get("/scriptlog", ["size": 1000, "level": "warn"]).json.arrayValue ?? []
+            return all.filter { $0.serializedText.contains(name) }
+        }
+        try await eventually("it is in the log") { try await !lines().isEmpty }
+        let logged = try await lines()
+        #expect(logged.count == 1)
+        #expect(logged.first?["message"] == "A response broke off.")
+        #expect(logged.first?.serializedText.contains("hidden") == false)
+    }
+
     @Test(
         arguments: [
             ["level": "all"], ["level": 5], ["size": -1], ["size": 1_000_000], ["size": "x"], ["from": "yesterday"],

@@ -207,11 +207,31 @@ final class HTTPFront: Sendable {
     /// Counts a response and encodes it.
     /// - Parameter bytesMax: as for `ResponseWriter.outgoing`.
     func outgoing(_ answer: ParseResponse, to exchange: RequestExchange, bytesMax: Int?) -> OutgoingResponse {
-        let answer = router.guidance.completed(answer, to: exchange.machine.request)
+        var answer = router.guidance.completed(answer, to: exchange.machine.request)
         count(answer, to: exchange)
+        answer.stream = answer.stream.map { logged($0, of: exchange) }
         return writer.outgoing(
             answer, to: exchange.head, requestId: exchange.requestId, exchange.hold, bytesMax: bytesMax,
             compresses: compresses(answer, to: exchange))
+    }
+
+    /// Logs the error that breaks a response off, which its status does not show. A client that goes or stalls is none.
+    private func logged(_ body: ResponseBody, of exchange: RequestExchange) -> ResponseBody {
+        guard case .stream(let length, let write) = body else { return body }
+        let (logger, path, requestId) = (logger, exchange.path, exchange.requestId)
+        return .stream(length: length) { writer in
+            do {
+                try await write(writer)
+            } catch let error as ParseError where error.code != .connectionFailed {
+                logger.warning(
+                    "A response broke off.",
+                    metadata: [
+                        "request.id": "\(requestId)", "http.path": "\(path)",
+                        "error": "\(error.code.rawValue): \(error.message)",
+                    ])
+                throw error
+            }
+        }
     }
 
     private func compresses(_ answer: ParseResponse, to exchange: RequestExchange) -> Bool {
