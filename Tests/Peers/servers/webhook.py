@@ -4,7 +4,7 @@ Usage: webhook.py
 
 POST /_control/<name> sets the answers of /<name> from now on, as JSON: {"status": 200, "json": value} or {"how": "echo" (the received
 object, as success), "slow" (after "seconds"), "garbage", "half", "close", "large", "redirect" (to "to"), "text" (of "text"),
-"refuse" (with "error", when "field" of the object is "value", else success)}. The default answer is {"success": {}}.
+"hold" (until there is another order, which it then carries out), "refuse" (with "error", when "field" of the object is "value", else success)}. The default answer is {"success": {}}.
 Each call is a line on the output: {"name", "headers", "body"}.
 """
 import json
@@ -55,6 +55,10 @@ class Handler(BaseHTTPRequestHandler):
             # Written in one piece, so that the lines of two concurrent calls do not mix.
             print(json.dumps({"name": name, "headers": headers, "body": sent}) + "\n", end="", flush=True)
             order = orders.get(name, {})
+        while order.get("how") == "hold":
+            time.sleep(0.02)
+            with lock:
+                order = orders.get(name, {})
         how = order.get("how")
         if how == "echo":
             self.say({"success": sent.get("object", {})})

@@ -11,7 +11,7 @@ package struct WebhookHost: Sendable {
     }
 
     package static let key = "webhook-key-5f1c77"
-    package static let timeoutSeconds = 4
+    package static let timeoutSeconds = 8
     package static let readOnlyKey = "read-only-5f1c77d0"
 
     /// The suite that webhook tests share. Each test uses separate classes and functions.
@@ -35,9 +35,12 @@ package struct WebhookHost: Sendable {
     }
 
     /// Runs `body` with its own suite and host, for webhooks that affect every client.
-    package static func with(_ body: (WebhookHost) async throws -> Void) async throws {
+    package static func with(
+        _ more: [String: String] = [:], _ body: (WebhookHost) async throws -> Void
+    ) async throws {
         try await Peer.with("webhook.py") { peer in
-            try await Suite.with(settings: settings(peer)) { try await body(WebhookHost(suite: $0, peer: peer)) }
+            let all = settings(peer).merging(more) { $1 }
+            try await Suite.with(settings: all) { try await body(WebhookHost(suite: $0, peer: peer)) }
         }
     }
 
