@@ -181,14 +181,17 @@ import Testing
             let (product, file) = try await Self.product(host)
             try await host.answer("apple", ["json": ["status": 21007]])
             try await host.answer("appleSandbox", ["json": ["status": 21003]])
+            let start = ContinuousClock.now
             let answers = try await withThrowingTaskGroup(of: ParseClient.Answer.self) { group in
                 for _ in 1...80 { group.addTask { try await Self.validate(host, product, Self.receipt) } }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
+            // The quota is 60, and one more every ten seconds.
+            let admittedMax = 61 + Int((ContinuousClock.now - start) / .seconds(10))
             let refused = answers.filter { $0.status == 429 }
-            #expect(refused.count >= 19 && refused.allSatisfy { $0.code == 155 })
+            #expect(refused.count >= 80 - admittedMax && refused.allSatisfy { $0.code == 155 })
             #expect(refused.first?.headers.first(name: "Retry-After") != nil)
-            #expect(host.calls("apple").count <= 61)
+            #expect(host.calls("apple").count <= admittedMax)
             // The limit does not apply to an operator.
             try await host.answer("appleSandbox", Self.valid(product))
             let operators = try await host.master.call(
