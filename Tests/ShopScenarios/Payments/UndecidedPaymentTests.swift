@@ -5,12 +5,12 @@ import Testing
 /// A payment that the provider leaves undecided times out, and the bag is released once nothing can be charged any
 /// more.
 @Suite struct UndecidedPaymentTests {
-    /// A suite whose payments time out after two seconds, and a customer with 7.00 in the bag.
+    /// A suite whose payments time out after five seconds, and a customer with 7.00 in the bag.
     private func with(
         _ body: (StripeDouble, Suite, ParseClient, _ product: JSON) async throws -> Void
     ) async throws {
         try await StripeDouble.with { double in
-            let settings = double.settings().merging(["SATCHEL_PAYMENT_UNDECIDED_SECONDS": "2"]) { $1 }
+            let settings = double.settings().merging(["SATCHEL_PAYMENT_UNDECIDED_SECONDS": "5"]) { $1 }
             try await Suite.with(settings: settings) { suite in
                 let product = JSON.string(try await Shelf.fill(suite, names: ["Cream"]).productIds[0])
                 let client = try await Customer.signUp(suite).client
@@ -58,11 +58,11 @@ import Testing
     @Test func theDeskFreesABagWhosePaymentStaysUndecidedAndTheMoneyGoesBack() async throws {
         try await with { double, suite, client, product in
             let orderId = try await client.run("bag").result["orderId"] ?? .null
+            let admin = try await Customer.admin(suite)
             async let answer = client.run("checkout", Self.payment("tok_processing", key: "a"))
             try await eventually("the time is over and Stripe is asked to cancel", within: .seconds(20)) {
                 try await double.state().requests.contains { $0["path"]?.stringValue?.hasSuffix("/cancel") == true }
             }
-            let admin = try await Customer.admin(suite)
             for caller in [client, admin] {
                 #expect(try await caller.run("cancelOrder", ["orderId": orderId]).code == 142)
             }
@@ -72,7 +72,9 @@ import Testing
             #expect(freed.status == 200, "\(freed.text)")
             #expect(
                 freed.result["warning"]?.stringValue?.contains("If the provider still charges the customer") == true)
-            let ended = try await answer
+            var ended = try await answer
+            // The gateway may time out before the desk frees the bag.
+            if ended.code == 124 { ended = try await client.run("checkout", Self.payment("tok_processing", key: "a")) }
             #expect(ended.json.at("details", "code") == "payment_given_up", "\(ended.text)")
             #expect(try await client.run("setBagQuantity", ["productId": product, "quantity": 3]).status == 200)
             try await eventually("the audit log has it") {
