@@ -21,7 +21,7 @@ package enum MailSuite {
                 "SATCHEL_SMTP_PASSWORD": password, "SATCHEL_CA_FILE": authority,
                 "SATCHEL_MAIL_FROM": "shop@shop.example",
                 "SATCHEL_SHOP_NAME": "Beauty & Me", "SATCHEL_MAIL_RETRY_SECONDS": "1",
-                "SATCHEL_MAIL_TIMEOUT_SECONDS": "5", "SATCHEL_MAILS_PER_RECIPIENT": "0",
+                "SATCHEL_MAIL_TIMEOUT_SECONDS": "15", "SATCHEL_MAILS_PER_RECIPIENT": "0",
                 "SATCHEL_MAILS_PER_USER": "0", "SATCHEL_VERIFY_EMAIL": "false",
             ]
             try await Suite.with(scale: scale, settings: smtp.merging(settings) { $1 }) { try await body($0, peer) }
