@@ -89,7 +89,8 @@ package final class Suite: Sendable {
         if let data { try FileManager.default.copyItem(atPath: data, toPath: dataDirectory) }
         let suite = try Suite(port: try ReservedPort(), dataDirectory: dataDirectory, settings: settings)
         do {
-            let options = ["--no-build", "--no-demo"] + (scale.map { ["--scale", $0] } ?? [])
+            // Many suites start at the same time.
+            let options = ["--no-build", "--no-demo", "--wait", "180"] + (scale.map { ["--scale", $0] } ?? [])
             _ = try await Command.run(
                 ["\(checkoutDirectory)/scripts/up"] + options, environment: suite.environment)
         } catch {
