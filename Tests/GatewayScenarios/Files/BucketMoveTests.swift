@@ -49,7 +49,8 @@ import Testing
                 try await suite.down()
                 copies.append(try Self.copy(of: suite))
             }
-            let slow = ["SATCHEL_FILES_BUCKET_MOVE_BYTES": "300000", "SATCHEL_FILE_CACHE": "0"]
+            // A file every 3.3 seconds: the first ones move while the suite starts.
+            let slow = ["SATCHEL_FILES_BUCKET_MOVE_BYTES": "60000", "SATCHEL_FILE_CACHE": "0"]
             try await Suite.with(settings: bucket.settings.merging(slow) { $1 }, data: copies[0]) { suite in
                 try await eventually("some have moved") { try await bucket.objects().count >= 3 }
                 #expect(!Self.onDisk(suite).isEmpty, "Others have not.")
