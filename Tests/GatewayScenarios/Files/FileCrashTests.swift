@@ -21,6 +21,8 @@ import Testing
                 return kept
             }
             for replica in ["catalog-1", "catalog-2", "catalog-1", "catalog-2"] {
+                let before = try await Self.storedCount(suite)
+                try await eventually("files are stored") { try await Self.storedCount(suite) >= before + 3 }
                 try await suite.kill(replica)
                 try await suite.untilHealthy(replicas: ["catalog": 2])
             }
@@ -38,6 +40,10 @@ import Testing
                 #expect((attributes[.size] as? NSNumber)?.int64Value == row.at(1)?.intValue)
             }
         }
+    }
+
+    private static func storedCount(_ suite: Suite) async throws -> Int64 {
+        try await suite.rows("catalog", "SELECT count(*) FROM files").first?.at(0)?.intValue ?? 0
     }
 
     /// The catalog hangs in the middle of a download, for longer than a read waits for it.
