@@ -2,7 +2,7 @@ import Foundation
 
 /// Sends raw bytes over a new connection, for requests that no HTTP library would send.
 package enum RawRequest {
-    /// The answer's bytes as text; empty when the server sends nothing within ten seconds.
+    /// The answer's bytes as text; empty when the server sends nothing within 30 seconds.
     package static func send(_ suite: Suite, _ head: String, _ body: String = "") async throws -> String {
         try await send(
             suite, Array(head.replacingOccurrences(of: "\n", with: "\r\n").utf8) + Array("\r\n\r\n\(body)".utf8))
@@ -26,7 +26,7 @@ package enum RawRequest {
     private static func exchange(_ port: UInt16, _ bytes: [UInt8], _ untilClosed: Bool) -> [UInt8] {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
-        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        var limit = timeval(tv_sec: 30, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

@@ -260,7 +260,7 @@ import Testing
         do {
             // The process must end by itself long before the timeout.
             let output = try await Command.run(
-                ["timeout", "20", "\(checkoutDirectory)/.build/release/gateway"],
+                ["timeout", "60", "\(checkoutDirectory)/.build/release/gateway"],
                 environment: settings.merging(["SATCHEL_DATA": data, "SATCHEL_PORT": "1"]) { given, _ in given })
             return "It started: \(output)"
         } catch let failed as Command.Failed {
