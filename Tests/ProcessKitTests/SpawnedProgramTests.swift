@@ -4,12 +4,16 @@ import Testing
 
 /// Child programs that inherit only what they are given.
 struct SpawnedProgramTests {
+    /// Sockets, because they are made with `O_CLOEXEC`: a program that another test starts at this moment does not keep
+    /// an end open.
     private func pipe() throws -> (reading: FileHandle, writing: FileHandle) {
-        let pipe = Pipe()
-        for handle in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
-            _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
-        }
-        return (pipe.fileHandleForReading, pipe.fileHandleForWriting)
+        var ends: [Int32] = [-1, -1]
+        let status = socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends)
+        try #require(status == 0)
+        return (
+            FileHandle(fileDescriptor: ends[0], closeOnDealloc: true),
+            FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
+        )
     }
 
     /// A script's outputs and its end.
