@@ -23,6 +23,8 @@ BREATH_SECONDS = 0.3
 # What a full disk may have left: clients need far more.
 FREE_BYTES_MAX = 64 << 20
 CLOCK_TOLERANCE_SECONDS = 3
+# How long a fault of the provider waits for its first request, and between two looks.
+MEETING_SECONDS, LOOK_SECONDS = 30, 0.5
 HAPROXY = "/usr/sbin/haproxy"
 
 
@@ -128,7 +130,7 @@ class Faults:
     # --- Faults that last
 
     def _last(self, fault):
-        begin, end = (lambda: self._provide(fault), self._heal) if fault.kind in schedule.PROVIDER else {
+        begin, end = (lambda: self._provide(fault), lambda: self._heal(fault)) if fault.kind in schedule.PROVIDER else {
             schedule.DROP: (lambda: self._bus(f"{fault.target} {fault.amount} 0\n"), lambda: self._bus("")),
             schedule.DELAY: (lambda: self._bus(f"{fault.target} 0 {fault.amount:.0f}\n"), lambda: self._bus("")),
             schedule.FULL: (self._fill, self._empty), schedule.STALL: (self._require_disk, self._thaw),
@@ -232,8 +234,13 @@ class Faults:
         self.tried["faults of the provider"] += 1
         self.shop.provider.change_mode(fault.kind, fault.amount)
 
-    def _heal(self):
-        if not (hits := self.shop.provider.change_mode()):
+    def _heal(self, fault):
+        """Ends the fault once it has met a request."""
+        end, change_mode = time.monotonic() + MEETING_SECONDS, self.shop.provider.change_mode
+        while not (hits := change_mode(fault.kind, fault.amount)) and time.monotonic() < end:
+            time.sleep(LOOK_SECONDS)
+        hits += change_mode()
+        if not hits:
             self.idle["faults of the provider"] += 1
         self.notes.append(f"it met {hits} requests")
 

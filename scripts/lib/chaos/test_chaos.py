@@ -155,9 +155,19 @@ class Effects(unittest.TestCase):
         self.faults.shop = mock.Mock(provider=provider)
         for hits in (0, 0, 5):
             provider.change_mode.return_value = hits
-            self.faults.perform(schedule.Fault(1, schedule.SILENT, seconds=0.01, amount=0.5))
+            with mock.patch("faults.MEETING_SECONDS", 0), mock.patch("faults.LOOK_SECONDS", 0):
+                self.faults.perform(schedule.Fault(1, schedule.SILENT, seconds=0.01, amount=0.5))
             self.assertEqual(provider.change_mode.call_args_list[-2:], [mock.call(schedule.SILENT, 0.5), mock.call()])
         self.assertEqual(self.faults.findings(), ["2 of 3 faults of the provider did nothing"])
+
+    def test_a_fault_of_the_provider_goes_on_until_it_meets_a_request(self):
+        provider = mock.Mock()
+        provider.change_mode.side_effect = [0, 0, 0, 4, 1]
+        self.faults.shop = mock.Mock(provider=provider)
+        with mock.patch("faults.LOOK_SECONDS", 0):
+            self.faults.perform(schedule.Fault(1, schedule.SILENT, seconds=0.01, amount=0.5))
+        self.assertEqual(self.faults.findings(), [])
+        self.assertEqual(self.faults.notes, ["it met 5 requests"])
 
     def test_a_failover_begins_with_a_kill_and_ends_with_a_standby(self):
         self.faults.cluster = mock.Mock()
