@@ -172,14 +172,7 @@ def orders(visit, given):
     page.locator("dialog").get_by_role("button", name="Refund").click()
     toast(page, "$1.50 was refunded.")
     expect(page.locator(".facts")).to_contain_text("-$1.50")
-    # Other services get the change with a delay.
-    end, missing = time.monotonic() + 60, {"Mail: shipped", "Notification: shipped"}
-    while missing and time.monotonic() < end:
-        visit.open(page.url.removeprefix(visit.base))
-        expect(page.locator(".timeline")).to_be_visible()
-        text = page.locator(".timeline").inner_text()
-        missing = {title for title in missing if title not in text}
-    step(not missing, f"The timeline lacks {missing}.")
+    open_until(visit, page.locator(".timeline"), "Mail: shipped", "Notification: shipped")
     visit.open("/dashboard/orders?state=made")
     page.get_by_role("link", name=f"№ {second}").press("Enter")
     page.get_by_role("button", name="Cancel order").click()
@@ -190,6 +183,17 @@ def orders(visit, given):
     page.locator("dialog").get_by_role("button", name="Cancel order").click()
     toast(page, f"Order {second} was cancelled.")
     expect(page.locator(".heading .tag")).to_have_text("Cancelled")
+
+
+def open_until(visit, place, *texts):
+    """Opens the page again and again until a place on it has the texts: services tell each other of changes with a delay."""
+    end, missing = time.monotonic() + 60, texts
+    while missing and time.monotonic() < end:
+        visit.open(visit.page.url.removeprefix(visit.base))
+        expect(place).to_be_visible()
+        shown = " ".join(place.text_content().split())
+        missing = [text for text in texts if text not in shown]
+    step(not missing, f"The page lacks {missing}.")
 
 
 @flow

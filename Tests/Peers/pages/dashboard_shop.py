@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import expect
 
 import browser_checks
-from dashboard import enter, flow, labels_apart, png, report, step, toast
+from dashboard import enter, flow, labels_apart, open_until, png, report, step, toast
 
 DIALOG = "dialog"
 
@@ -54,15 +54,9 @@ def one_product(visit, given):
     page.wait_for_function("document.querySelector('.photo img')?.src.includes('/files/')")
     page.get_by_role("button", name="Stop selling").click()
     expect(page.locator(".heading .tag")).to_have_text("Not for sale")
-    # Services report to the log with a short delay.
     history = page.locator(".history")
-    for _ in range(20):
-        visit.open(page.url.removeprefix(visit.base))
-        expect(history).to_be_visible()
-        if "For sale" in history.inner_text():
-            break
+    open_until(visit, history, "For sale: from yes to no", "Price: from $3.50 to $21.40")
     expect(history.locator(".timeline > li", has_text="Price: from $3.50 to $21.40")).to_contain_text(given["user"])
-    expect(history).to_contain_text("For sale: from yes to no")
     expect(page.locator(".moves")).to_contain_text("Counting began: +")
     no_markup(page, "a product's history")
     page.route("**/classes/Product/*?*", lambda route: changed_meanwhile(route))
