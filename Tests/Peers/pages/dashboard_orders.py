@@ -78,9 +78,8 @@ def typing(visit, given):
     enter(visit, given, "/dashboard/orders")
     page.route("**/functions/orders", lambda route: held.append(route))
     search = page.get_by_label("Number, name, city or tracking")
-    search.press_sequentially("Mid")
     with page.expect_request("**/functions/orders"):
-        pass
+        search.press_sequentially("Mid")
     search.press_sequentially("night")
     page.unroute_all(behavior="ignoreErrors")
     for route in held:
