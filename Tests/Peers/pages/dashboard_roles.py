@@ -34,10 +34,10 @@ def one_role(visit, given):
     expect(heading).to_contain_text("Good ")
     menu = page.get_by_role("navigation", name="Menu").get_by_role("link")
     expect(menu).to_have_text(["Today", *given["entries"]])
+    look("today")
     for card in given["cards"]:
         found = any(page.locator("#content").get_by_text(text).count() for text in card.split("|"))
         step(found, f"The first view has nothing of {card}.")
-    look("today")
     in_both_schemes(page, "today of a role")
     for entry in given["entries"]:
         menu.filter(has_text=entry).click()
