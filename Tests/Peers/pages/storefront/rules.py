@@ -172,9 +172,9 @@ def thing(text):
 
 
 def opened(visit, path):
-    """The facts and responses of a page. A busy machine may be slow: a load within the limits counts, of at most five."""
+    """The facts and responses of a page. A busy machine may be slow: a load within the limits counts, of at most twenty."""
     page = visit.page
-    for _ in range(5):
+    for _ in range(20):
         responses = []
         page.on("response", remember := lambda response, kept=responses: kept.append(response))
         visit.open(path)
@@ -182,7 +182,8 @@ def opened(visit, path):
         visit.settle()
         page.remove_listener("response", remember)
         facts = page.evaluate(FACTS)
-        if facts["first"] < 1800 and facts["largest"] and facts["largest"]["time"] < 2500:
+        is_prompt = ours(responses, "document")[0].request.timing["responseStart"] < 600
+        if is_prompt and facts["first"] < 1800 and facts["largest"] and facts["largest"]["time"] < 2500:
             break
     return facts, responses
 
