@@ -223,6 +223,7 @@ class Handler(BaseHTTPRequestHandler):
 
 class Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128
 
 
 server = Server(("127.0.0.1", 0), Handler)
