@@ -6,6 +6,9 @@ import Testing
 /// lost.
 @Suite struct StripeWebhookTests {
     private static let path = "/webhooks/stripe"
+    private static let payment: JSON = [
+        "tokenId": "tok_visa", "idempotencyKey": "k", "shippingAddress": Customer.address,
+    ]
 
     private func send(
         _ type: String, about objectId: String, _ more: [String: JSON] = [:], double: StripeDouble, _ suite: Suite
@@ -20,9 +23,7 @@ import Testing
         let shelf = try await Shelf.fill(suite, names: ["Cream"])
         let customer = try await Customer.signUp(suite)
         _ = try await customer.client.run("addToBag", ["productId": .string(shelf.productIds[0])])
-        let answer = try await customer.client.run(
-            "checkout", ["tokenId": "tok_visa", "idempotencyKey": "k", "shippingAddress": Customer.address])
-        return (answer, customer)
+        return (try await customer.client.run("checkout", Self.payment), customer)
     }
 
     @Test func onlySignedEventsAreBelievedAndEachOnce() async throws {
@@ -91,7 +92,9 @@ import Testing
                 let open = try await suite.rows("payments", "SELECT state FROM charges")
                 #expect(open == [["created"]])
                 _ = try await send("payment_intent.succeeded", about: intent, double: double, suite)
-                let paid = try await paying.answer
+                let (first, customer) = try await paying
+                // The gateway may time out before the event comes.
+                let paid = first.code == 124 ? try await customer.client.run("checkout", Self.payment) : first
                 #expect(paid.status == 200, "\(paid.text)")
                 #expect(paid.result["stripePaymentId"]?.stringValue == intent)
                 #expect(try await double.state().taken == 1)
