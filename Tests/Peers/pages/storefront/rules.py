@@ -172,9 +172,9 @@ def thing(text):
 
 
 def opened(visit, path):
-    """The facts and responses of a page. A busy machine may be slow: a load within the limits counts, of at most twenty."""
+    """The facts and responses of a page. A busy machine may be slow: a load within the limits counts, of at most ten."""
     page = visit.page
-    for _ in range(20):
+    for _ in range(10):
         responses = []
         page.on("response", remember := lambda response, kept=responses: kept.append(response))
         visit.open(path)
