@@ -105,11 +105,13 @@ package func buildBag(
             try checkout.charge(request, reader) { try CheckoutRequest(chargeToken: parameters) }
         }
     }
-    host.whenWriter(
-        "checkouts", every: leases?.length ?? .seconds(1), problem: "Unfinished checkouts could not be read."
-    ) {
+    // A server may have committed what no process drives: the one that stored it died, or did not get the answer to its
+    // commit and goes on.
+    let comesLater = isShared || host.store.isServed
+    let resumePause = leases?.length ?? .seconds(1)
+    host.whenWriter("checkouts", every: resumePause, problem: "Unfinished checkouts could not be read.") {
         try await runner.resumeUnfinished()
-        return isShared ? .idle : .finished
+        return comesLater ? .idle : .finished
     }
 
     host.whenWriter(
@@ -161,11 +163,9 @@ package func buildBag(
         return try .result(
             await host.store.read(for: request.share) { try SoldOrders.page(after: after, at: now, in: $0) })
     }
-    host.whenWriter(
-        "refunds", every: leases?.length ?? .seconds(1), problem: "Unfinished refunds could not be read."
-    ) {
+    host.whenWriter("refunds", every: resumePause, problem: "Unfinished refunds could not be read.") {
         try await refunds.resumeUnfinished()
-        return isShared ? .idle : .finished
+        return comesLater ? .idle : .finished
     }
 
     let mergeHandler = BagMergeHandler(host: host, currency: currency.code, runner: runner)

@@ -86,14 +86,13 @@ package final class CheckoutRunner: Sendable {
         flights.begin(checkout.id) { [self] in await drive(CheckoutRecord(checkout)) }
     }
 
-    /// Continues interrupted checkouts. Called when this process becomes the writer, and periodically when another
-    /// process may have died.
+    /// Continues interrupted checkouts. Called when this process becomes the writer, and periodically where it may not know
+    /// of each stored one.
     /// - Throws: the store's errors; nothing was started then.
     package func resumeUnfinished() async throws {
-        let ids = try await ledger.unfinished()
-        for id in ids { flights.begin(id) { [self] in await drive(id) } }
-        if !ids.isEmpty {
-            logger.notice("Interrupted checkouts are resumed.", metadata: ["checkout.count": "\(ids.count)"])
+        let count = try await ledger.unfinished().count { id in flights.begin(id) { [self] in await drive(id) } }
+        if count > 0 {
+            logger.notice("Interrupted checkouts are resumed.", metadata: ["checkout.count": "\(count)"])
         }
     }
 

@@ -140,6 +140,30 @@ import Testing
         }
     }
 
+    /// The server commits a refund, and the answer to the commit is lost. The writer finds the refund and continues it.
+    @Test(.timeLimit(.minutes(5))) func aRefundWhoseCommitHadNoAnswerIsFinished() async throws {
+        try await Suite.with(settings: try await Self.settings(.shared)) { suite in
+            let shelf = try await Shelf.fill(suite, names: ["Unheard \(Names.random(4))"])
+            let customer = try await Customer.signUp(suite)
+            _ = try await customer.client.run("addToBag", ["productId": .string(shelf.productIds[0])])
+            let receipt = try await customer.client.run(
+                "checkout", ["tokenId": "tok_visa", "shippingAddress": Customer.address])
+            try #require(receipt.status == 200, "\(receipt.text)")
+            let orders = try await ParseClient.master(suite).find("Order", ["orderStatus": 1]).results
+            let order = try #require(orders.first).objectId
+            try await suite.tamper(
+                "bag",
+                """
+                INSERT INTO refunds(id, orderId, checkoutId, purpose, amount, reason, restock, state, createdAt,
+                changedAt) SELECT 'rf_unheard', orderId, id, 'refund', 100, '', 0, 'pending', createdAt, createdAt
+                FROM checkouts WHERE state = 'made'
+                """)
+            try await eventually("the refund is finished") {
+                try await ParseClient.master(suite).get("/classes/Order/\(order)")["refundedTotal"] == 100
+            }
+        }
+    }
+
     /// The server is killed and comes back. Meanwhile services report that they do not work; then everything continues
     /// automatically, and acknowledged data exists.
     @Test(.timeLimit(.minutes(10))) func servicesGoOnWhenTheServerComesBack() async throws {
