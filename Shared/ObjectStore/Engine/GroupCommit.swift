@@ -173,6 +173,8 @@ final class GroupCommit {
             if transaction.hasOutright, writer.isInPlace, [nil, .damaged, .index].contains(trouble) {
                 return .retry(.needsSavepoints)
             }
+            // Without an answer to the commit, the changes may be stored.
+            if !writer.isInPlace { settings.watch.lose() }
             // `StorageHealth` logs trouble once.
             if trouble == nil { logger.error("store.commit.failed", metadata: ["store.error": "\(error)"]) }
             let told = error is PartialChange ? Self.undone : error

@@ -30,6 +30,7 @@ package final class ChangeWatch: Sendable {
     private struct State {
         var classes: Set<String> = []
         var listener: (@Sendable ([StoredChange]) -> Void)?
+        var lost: (@Sendable () -> Void)?
     }
 
     private let isWatching = Atomic<Bool>(false)
@@ -38,10 +39,17 @@ package final class ChangeWatch: Sendable {
 
     init() {}
 
-    /// - Parameter listener: called on the writer's thread with the changes of each commit, in their order, after the
-    ///   commit and before its jobs are completed. It must only enqueue them.
-    package func listen(_ listener: @escaping @Sendable ([StoredChange]) -> Void) {
-        state.withLock { $0.listener = listener }
+    /// - Parameters:
+    ///   - listener: called on the writer's thread with the changes of each commit, in their order, after the commit and
+    ///     before its jobs are completed. It must only enqueue them.
+    ///   - lost: called there when a server may have committed changes that the listener does not get.
+    package func listen(
+        _ listener: @escaping @Sendable ([StoredChange]) -> Void, lost: @escaping @Sendable () -> Void = {}
+    ) {
+        state.withLock { state in
+            state.listener = listener
+            state.lost = lost
+        }
     }
 
     /// Sets the watched classes. A write under way may have read the old set. Changes are reported from the first write
@@ -66,4 +74,6 @@ package final class ChangeWatch: Sendable {
         guard !changes.isEmpty else { return }
         state.withLock { $0.listener }?(changes)
     }
+
+    func lose() { state.withLock { $0.lost }?() }
 }

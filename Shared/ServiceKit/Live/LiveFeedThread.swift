@@ -48,7 +48,7 @@ package final class LiveFeedThread: @unchecked Sendable {
     /// A feed of the changes that this process commits.
     package init(_ store: ClassStore) {
         watching = { [watch = store.watch] in watch.watch($0) }
-        store.watch.listen { [weak self] in self?.committed($0) }
+        store.watch.listen({ [weak self] in self?.committed($0) }, lost: { [weak self] in self?.lose() })
     }
 
     /// A feed of the changes passed to `committed`.
