@@ -77,6 +77,21 @@ import Testing
         #expect(versions.taken == nil)
     }
 
+    /// Otherwise the others would not follow a version whose replica is killed when the link names it.
+    @Test func theOthersKnowWhatToFollowWhenTheLinkNamesIt() throws {
+        let folder = try Self.folder()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let versions = Self.versions(in: folder)
+        _ = try versions.add(Self.upload("one"))
+        // The link cannot replace a folder.
+        try FileManager.default.createDirectory(atPath: folder + "/cloud", withIntermediateDirectories: true)
+        #expect(throws: (any Error).self) { try versions.take(1) }
+        #expect(versions.taken == nil)
+        try FileManager.default.removeItem(atPath: folder + "/cloud")
+        try versions.point(to: 1)
+        #expect(versions.taken == 1)
+    }
+
     @Test func oneChangesThemAtATime() async throws {
         let folder = try Self.folder()
         defer { try? FileManager.default.removeItem(atPath: folder) }

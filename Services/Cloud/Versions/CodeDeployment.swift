@@ -97,9 +97,8 @@ struct CodeDeployment: Sendable {
     }
 
     private func take(_ number: Int, _ request: ServiceRequest) async throws -> CodeDefinitions {
-        let known = try await runner.take(versions.path(of: number)) { try versions.point(to: number) }
         // The other replicas follow; they get no calls until they do.
-        try versions.setTaken(number)
+        let known = try await runner.take(versions.path(of: number)) { try versions.take(number) }
         versions.removeOld()
         try await runner.tell(for: request)
         host.logger.notice("A version of the cloud code is in effect.", metadata: ["code.version": "\(number)"])

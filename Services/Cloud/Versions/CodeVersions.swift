@@ -141,6 +141,14 @@ package struct CodeVersions: Sendable {
         return Int(text).flatMap { $0 == current ? $0 : nil }
     }
 
+    /// Points the link to a version that this replica has loaded, so that the others load it too. If the process ends
+    /// between the two steps, the link names the version before, which all replicas run.
+    /// - Throws: a disk error; the link is then unchanged.
+    package func take(_ number: Int) throws {
+        try setTaken(number)
+        try point(to: number)
+    }
+
     /// Stores it.
     /// - Throws: `DurableFile.Failure`.
     package func setTaken(_ number: Int) throws { try DurableFile.write(Array(String(number).utf8), to: takenFile) }
