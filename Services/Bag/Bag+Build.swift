@@ -108,7 +108,7 @@ package func buildBag(
     // A server may have committed what no process drives: the one that stored it died, or did not get the answer to its
     // commit and goes on.
     let comesLater = isShared || host.store.isServed
-    let resumePause = leases?.length ?? .seconds(1)
+    let resumePause = leases?.length ?? .seconds(3)
     host.whenWriter("checkouts", every: resumePause, problem: "Unfinished checkouts could not be read.") {
         try await runner.resumeUnfinished()
         return comesLater ? .idle : .finished

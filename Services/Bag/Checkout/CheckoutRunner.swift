@@ -86,8 +86,8 @@ package final class CheckoutRunner: Sendable {
         flights.begin(checkout.id) { [self] in await drive(CheckoutRecord(checkout)) }
     }
 
-    /// Continues interrupted checkouts. Called when this process becomes the writer, and periodically where it may not know
-    /// of each stored one.
+    /// Continues interrupted checkouts. Called when this process becomes the writer, and periodically where it may not
+    /// know of each stored one.
     /// - Throws: the store's errors; nothing was started then.
     package func resumeUnfinished() async throws {
         let count = try await ledger.unfinished().count { id in flights.begin(id) { [self] in await drive(id) } }

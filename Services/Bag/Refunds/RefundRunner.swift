@@ -34,8 +34,8 @@ package final class RefundRunner: Sendable {
     /// - Returns: false when it runs already.
     @discardableResult func begin(_ id: String) -> Bool { flights.begin(id) { [self] in await drive(id) } }
 
-    /// Continues interrupted refunds. Called when this process becomes the writer, and periodically where it may not know
-    /// of each stored one.
+    /// Continues interrupted refunds. Called when this process becomes the writer, and periodically where it may not
+    /// know of each stored one.
     /// - Throws: the store's errors; nothing was started then.
     package func resumeUnfinished() async throws {
         let count = try await ledger.unfinished().count { begin($0) }

@@ -40,8 +40,8 @@ package final class ChangeWatch: Sendable {
     init() {}
 
     /// - Parameters:
-    ///   - listener: called on the writer's thread with the changes of each commit, in their order, after the commit and
-    ///     before its jobs are completed. It must only enqueue them.
+    ///   - listener: called on the writer's thread with the changes of each commit, in their order, after the commit
+    ///     and before its jobs are completed. It must only enqueue them.
     ///   - lost: called there when a server may have committed changes that the listener does not get.
     package func listen(
         _ listener: @escaping @Sendable ([StoredChange]) -> Void, lost: @escaping @Sendable () -> Void = {}
