@@ -11,6 +11,7 @@ package final class CheckoutRunner: Sendable {
     private let steps: any CheckoutStepping
     private let logger: Logger
     private let flights: SingleFlight<CheckoutAnswer>
+    private let rounds = UnfinishedRounds()
     /// How long a checkout may remain undecided before it is given up.
     private let undecidedMax: Duration
     /// Checkouts that their customers gave up, until they are decided. Their drivers may already run.
@@ -90,7 +91,10 @@ package final class CheckoutRunner: Sendable {
     /// know of each stored one.
     /// - Throws: the store's errors; nothing was started then.
     package func resumeUnfinished() async throws {
-        let count = try await ledger.unfinished().count { id in flights.begin(id) { [self] in await drive(id) } }
+        let ids = try await ledger.unfinished()
+        // With leases, these are the checkouts that no process drives.
+        let due = ledger.leases == nil ? rounds.due(ids) : ids
+        let count = due.count { id in flights.begin(id) { [self] in await drive(id) } }
         if count > 0 {
             logger.notice("Interrupted checkouts are resumed.", metadata: ["checkout.count": "\(count)"])
         }

@@ -12,6 +12,7 @@ package final class RefundRunner: Sendable {
     private let contact: Contact
     private let logger: Logger
     private let flights: SingleFlight<RefundMachine.Outcome>
+    private let rounds = UnfinishedRounds()
 
     package init(
         ledger: RefundLedger, steps: any RefundStepping, background: BackgroundGroup = BackgroundGroup(),
@@ -38,7 +39,7 @@ package final class RefundRunner: Sendable {
     /// know of each stored one.
     /// - Throws: the store's errors; nothing was started then.
     package func resumeUnfinished() async throws {
-        let count = try await ledger.unfinished().count { begin($0) }
+        let count = rounds.due(try await ledger.unfinished()).count { begin($0) }
         if count > 0 {
             logger.notice("Interrupted refunds are resumed.", metadata: ["refund.count": "\(count)"])
         }

@@ -142,11 +142,17 @@ package struct CodeVersions: Sendable {
     }
 
     /// Points the link to a version that this replica has loaded, so that the others load it too. If the process ends
-    /// between the two steps, the link names the version before, which all replicas run.
+    /// between the two steps, the link names the version before, which all replicas normally run.
     /// - Throws: a disk error; the link is then unchanged.
     package func take(_ number: Int) throws {
+        let before = taken
         try setTaken(number)
-        try point(to: number)
+        do {
+            try point(to: number)
+        } catch {
+            if let before { try? setTaken(before) }
+            throw error
+        }
     }
 
     /// Stores it.

@@ -295,7 +295,7 @@ struct FilesController: Sendable {
                     at: position, length: min(length, firstBytes.readableBytes - position))
                 let part =
                     if let present, present.readableBytes > 0 { present } else {
-                        try await self.part(name, position, length, context)
+                        try await self.part(name, position, length, context, for: writer)
                     }
                 // The file was deleted in the meantime. The client detects it by the length.
                 guard part.readableBytes > 0 else { throw ParseError.objectNotFound }
@@ -306,8 +306,10 @@ struct FilesController: Sendable {
     }
 
     /// A later part of a file; empty when it was deleted. An error would break the response off, so the part is
-    /// requested again for as long as a client may stall.
-    private func part(_ name: String, _ offset: Int, _ length: Int, _ context: CallContext) async throws -> ByteBuffer {
+    /// requested again for as long as a client may stall, while the client is there.
+    private func part(
+        _ name: String, _ offset: Int, _ length: Int, _ context: CallContext, for writer: ResponseBodyWriter
+    ) async throws -> ByteBuffer {
         var message = Self.request(name, offset, length)
         message.proxied = true
         let end = ContinuousClock.now + .seconds(configuration.capacity.stallSeconds)
@@ -315,9 +317,9 @@ struct FilesController: Sendable {
             do throws(ParseError) {
                 return ByteBuffer(bytes: try await reply(to: message, context)?.part ?? [])
             } catch {
-                guard error.code == .serviceUnavailable || error.code == .timeout, ContinuousClock.now < end else {
-                    throw error
-                }
+                guard error.code == .serviceUnavailable || error.code == .timeout, ContinuousClock.now < end,
+                    writer.isConnected
+                else { throw error }
                 try await Task.sleep(for: Self.pause)
             }
         }

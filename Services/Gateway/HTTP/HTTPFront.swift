@@ -215,14 +215,15 @@ final class HTTPFront: Sendable {
             compresses: compresses(answer, to: exchange))
     }
 
-    /// Logs the error that breaks a response off, which its status does not show. A client that goes or stalls is none.
+    /// Logs the error that breaks a response off, which its status does not show. A client that goes or stalls is not
+    /// logged.
     private func logged(_ body: ResponseBody, of exchange: RequestExchange) -> ResponseBody {
         guard case .stream(let length, let write) = body else { return body }
         let (logger, path, requestId) = (logger, exchange.path, exchange.requestId)
         return .stream(length: length) { writer in
             do {
                 try await write(writer)
-            } catch let error as ParseError where error.code != .connectionFailed {
+            } catch let error as ParseError where error.code != .connectionFailed && writer.isConnected {
                 logger.warning(
                     "A response broke off.",
                     metadata: [

@@ -58,7 +58,7 @@ final class ResponseWriter: Sendable {
         return request.method == .head ? response.withoutBody : response
     }
 
-    /// A larger shared body than the event loop sends may be a response's own, such as a picture that is not cached.
+    /// A shared body above this size may belong to one response, such as a picture that is not cached, so it is paced.
     private func body(_ shared: ByteBuffer, _ hold: ByteHold?) -> ResponseBody {
         guard shared.readableBytes > HTTPFront.loopAnswerBytesMax else { return .whole(shared) }
         return PacedBody.responseBody(shared.readableBytesView, hold, configuration.capacity)

@@ -135,6 +135,7 @@ final class GroupCommit {
     private func attempt(_ piece: Piece) throws(DatabaseRefused) -> Attempt {
         var outcome = Outcome(failures: Array(repeating: nil, count: piece.jobs.count))
         let schemaBefore = transaction.schema
+        var isCommitting = false
         transaction.beginGroup()
         do {
             try connection.beginGroup(waitsLong: piece.isAlone || piece.isExclusive, isExclusive: piece.isExclusive)
@@ -149,6 +150,7 @@ final class GroupCommit {
             if !piece.isExclusive { try requireCurrent(generation) }
             outcome.changes = transaction.takeChanges(since: schemaBefore)
             let start = ContinuousClock.now
+            isCommitting = true
             try writer.commit(outcome.changes, hasChanged: hasChanged)
             if hasChanged {
                 let time = (ContinuousClock.now - start) / .microseconds(1)
@@ -174,7 +176,7 @@ final class GroupCommit {
                 return .retry(.needsSavepoints)
             }
             // Without an answer to the commit, the changes may be stored.
-            if !writer.isInPlace { settings.watch.lose() }
+            if isCommitting, !writer.isInPlace { settings.watch.lose() }
             // `StorageHealth` logs trouble once.
             if trouble == nil { logger.error("store.commit.failed", metadata: ["store.error": "\(error)"]) }
             let told = error is PartialChange ? Self.undone : error

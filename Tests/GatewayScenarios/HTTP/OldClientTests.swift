@@ -93,7 +93,7 @@ import Testing
             for more in [[], ["Connection: keep-alive"]] {
                 let connection = try RawConnection(suite)
                 connection.send(request("/export/OldExport?format=csv", key + more))
-                try await Task.sleep(for: .seconds(5))
+                try await Task.sleep(for: .seconds(15))
                 #expect(connection.endsInReset(within: 10))
             }
         }

@@ -115,7 +115,8 @@ import Testing
 
     /// The catalog is away while the client reads a page, for longer than a read waits for it.
     @Test(.timeLimit(.minutes(10))) func anExportOutlastsAnOutage() async throws {
-        try await Suite.with(settings: Suite.withoutWatchdog) { suite in
+        let settings = Suite.withoutWatchdog.merging(["SATCHEL_SLOW_ANSWER_SECONDS": "120"]) { $1 }
+        try await Suite.with(settings: settings) { suite in
             try await fill(suite)
             let connection = try RawConnection(suite)
             connection.send(

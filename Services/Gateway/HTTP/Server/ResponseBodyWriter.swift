@@ -5,10 +5,15 @@ import NIOCore
 package struct ResponseBodyWriter: Sendable {
     private let connection: NIOLoopBound<(handler: RequestHandler, context: ChannelHandlerContext)>
     private let loop: any EventLoop
+    private let channel: any Channel
+
+    /// Whether the client is still there.
+    var isConnected: Bool { channel.isActive }
 
     /// Called on the connection's event loop.
     init(_ handler: RequestHandler, _ context: ChannelHandlerContext) {
         loop = context.eventLoop
+        channel = context.channel
         connection = NIOLoopBound((handler, context), eventLoop: loop)
     }
 
